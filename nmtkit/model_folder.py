@@ -21,7 +21,7 @@ until names, types and shapes are known to fit the model.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,6 +57,9 @@ MAX_FILE_BYTES |= {
     for side in ("src", "tgt")
 }
 """Maximum sizes of text files in a model folder; a vocabulary of a million words has 20 MiB."""
+
+NAMED_PARAMETERS = ("best", "last")
+"""Parameters that training saves: those of the best and those of the last validation."""
 
 SUMMED_FILES = tuple(name for name in MAX_FILE_BYTES if name != "config.toml")
 """Files that translating reads, and whose checksums are in `SHA256SUMS`."""
@@ -152,7 +155,9 @@ def build_model(config: Config, src_size: int, tgt_size: int) -> Model:
     return MODELS[model_name(config.model)](config.model, src_size, tgt_size)
 
 
-def load_model(folder: str | Path, device: str = "auto", params: str = "best") -> LoadedModel:
+def load_model(
+    folder: str | Path, device: str = "auto", params: str | Path = "best"
+) -> LoadedModel:
     """Load a model from its folder, for inference.
 
     :param device: "auto", "cpu", "cuda", "cuda:1" or "mps".
@@ -165,21 +170,58 @@ def load_model(folder: str | Path, device: str = "auto", params: str = "best") -
     src_vocab, tgt_vocab = read_vocabularies(folder)
     with torch.device("meta"):
         model = build_model(config, len(src_vocab), len(tgt_vocab))
-    path = folder / f"params.{params}.safetensors"
-    if path.exists():
-        check_file(folder, path)
-    elif Path(params).is_file():
-        path = Path(params)
-    else:
-        raise ModelError(
-            f"{path}: no such file; training writes it at its first validation, so let it continue"
-        )
+    path = parameters_path(folder, params)
     load_parameters(model, path)
     torch_device = find_device(device)
     model.to(torch_device).eval().requires_grad_(False)
     src_text = TextPipeline.load(folder, "src", config.text)
     tgt_text = TextPipeline.load(folder, "tgt", config.text)
     return LoadedModel(model, config, src_vocab, tgt_vocab, src_text, tgt_text, torch_device, path)
+
+
+def load_models(
+    folders: Sequence[str | Path], device: str = "auto", params: str | Path = "best"
+) -> list[LoadedModel]:
+    """Load models from their folders.
+
+    :param params: "best", "last", or the parameter file of a single model.
+    :raises ModelError: a file is missing or does not fit.
+    :raises ConfigError: `params` is a file, and there are several models.
+    """
+    params = shared_parameters(params) if len(folders) > 1 else params
+    return [load_model(folder, device, params) for folder in folders]
+
+
+def parameters_path(folder: Path, params: str | Path) -> Path:
+    """Return the file with a model's parameters.
+
+    :param params: "best", "last", or a file, such as that of a checkpoint.
+    :raises ModelError: there is no such file, or it is not a regular file of the folder.
+    """
+    if params not in NAMED_PARAMETERS:
+        if not Path(params).is_file():
+            raise ModelError(f"{params}: no such file of parameters; give best, last, or a file")
+        return Path(params)
+    path = folder / f"params.{params}.safetensors"
+    if not path.exists():
+        raise ModelError(
+            f"{path}: no such file; training writes it at its first validation, so let it continue"
+        )
+    check_file(folder, path)
+    return path
+
+
+def shared_parameters(params: str | Path) -> str:
+    """Return which parameters each of several models has: "best" or "last".
+
+    :raises ConfigError: it is a file, which belongs to one model.
+    """
+    if params not in NAMED_PARAMETERS:
+        raise ConfigError(
+            f"{params}: a file has the parameters of one model, but there are several; give best"
+            " or last"
+        )
+    return str(params)
 
 
 def read_vocabularies(folder: Path) -> tuple[Vocabulary, Vocabulary]:

@@ -23,6 +23,7 @@ from nmtkit.cli.shared_options import (
     model_option,
     model_run_options,
     output_option,
+    params_option,
     tag_option,
     tokenized_option,
 )
@@ -68,6 +69,7 @@ NEED_WEIGHTS = ("--soft", "--show", "--plot", "--lexicon")
 @group(
     FILES,
     model_option(),
+    params_option,
     output_option("File of the alignments.  [default: stdout]", default=None),
     option(
         "--lexicon",
@@ -157,6 +159,7 @@ def command(
     source: str,
     target: str | None,
     model: str,
+    params: str,
     output: str | None,
     soft: bool,
     show: bool,
@@ -206,7 +209,16 @@ def command(
     configure_threads(threads)
     if composition:
         _write_compositions(
-            source, model, output, plot, picture_format, tokenized, batch_size, device, force
+            source,
+            model,
+            params,
+            output,
+            plot,
+            picture_format,
+            tokenized,
+            batch_size,
+            device,
+            force,
         )
         return
     if target is None:
@@ -224,8 +236,9 @@ def command(
             from nmtkit.inference.aligner import Aligner, symmetric_links
             from nmtkit.inference.symmetrization import Symmetrization
             from nmtkit.inference.word_alignment import moses_links
+            from nmtkit.model_folder import shared_parameters
 
-        aligner = Aligner.load(model, device=device, batch_size=batch_size)
+        aligner = Aligner.load(model, device, batch_size, params)
         aligner = aligner.with_tag(tag) if tag else aligner
         pairs = ((src, tgt) for src, tgt in read_parallel(source, target))
         pair_name = line_locator(source, target)
@@ -237,7 +250,7 @@ def command(
             counts = LinkCounts()
         lines: Iterator[tuple[str, list[tuple[int, int]]]]
         if reverse_model:
-            backward = Aligner.load(reverse_model, device=device, batch_size=batch_size)
+            backward = Aligner.load(reverse_model, device, batch_size, shared_parameters(params))
             method = Symmetrization(symmetrize or "")
             both = symmetric_links(aligner, backward, pairs, method, tokenized, pair_name, rounds)
             lines = ((moses_links(one), one) for one in both)
@@ -259,6 +272,7 @@ def command(
 def _write_compositions(
     source: str,
     model: str,
+    params: str,
     output: str | None,
     plot: Path | None,
     picture_format: str,
@@ -275,7 +289,7 @@ def _write_compositions(
             from nmtkit.model_folder import load_model
 
         pyramids = compositions(
-            load_model(model, device), read_lines(source), tokenized, batch_size
+            load_model(model, device, params), read_lines(source), tokenized, batch_size
         )
         for number, pyramid in enumerate(pyramids, start=1):
             levels = [[[round(w, 6) for w in node] for node in nodes] for nodes in pyramid.levels]

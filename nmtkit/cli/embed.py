@@ -14,6 +14,7 @@ from nmtkit.cli.shared_options import (
     model_option,
     model_run_options,
     output_option,
+    params_option,
     tokenized_option,
 )
 from nmtkit.cli.startup import configure_threads, importing
@@ -32,6 +33,7 @@ log = logging.getLogger("nmtkit")
 @group(
     FILES,
     model_option(),
+    params_option,
     output_option("File of the vectors."),
 )
 @group(
@@ -56,6 +58,7 @@ log = logging.getLogger("nmtkit")
 def command(
     text: str | None,
     model: str,
+    params: str,
     vocabulary: Literal["source", "target"] | None,
     limit: int | None,
     output: str,
@@ -88,7 +91,7 @@ def command(
         with importing():
             from nmtkit.inference.embedder import Embedder
 
-        embedder = Embedder.load(model, device, batch_size)
+        embedder = Embedder.load(model, device, batch_size, params)
         if vocabulary:
             vectors = embedder.embed_words(vocabulary, limit or 0)
         else:

@@ -12,6 +12,7 @@ from nmtkit.cli.shared_options import (
     force_option,
     json_option,
     output_option,
+    params_option,
     threads_option,
 )
 from nmtkit.cli.startup import configure_threads, importing
@@ -39,6 +40,7 @@ from nmtkit.cli.startup import configure_threads, importing
         common=True,
         help="Validation set, raw; BLEU is compared.",
     ),
+    params_option,
     output_option("File of the figures."),
     json_option("Write the figures as JSON."),
 )
@@ -67,6 +69,7 @@ def command(
     model: str,
     train: tuple[str, str],
     dev: tuple[str, str],
+    params: str,
     output: str,
     as_json: bool,
     max_pairs: int,
@@ -81,8 +84,9 @@ def command(
     table of candidates: lexicon.gz in the model folder. The dev set is translated as usual, and
     with candidates and 8-bit products. If BLEU falls by more than --max-loss, each of them is tried
     alone; if both lose more, it is an error and nothing is written. The result is in fast.json,
-    with the checksums of what was checked: after further training, run the command again. Existing
-    files of these names are replaced. One line with both figures of BLEU is written.
+    with the checksums of what was checked: after further training, or for other --params, run the
+    command again. Existing files of these names are replaced. One line with both figures of BLEU is
+    written.
 
     Examples:
       nmtkit optimize model --train train.en train.fr --dev dev.en dev.fr
@@ -96,6 +100,6 @@ def command(
         with importing():
             from nmtkit.training.optimize import optimize
 
-        record = optimize(model, train, dev, max_pairs, max_loss, batch_size)
+        record = optimize(model, train, dev, max_pairs, max_loss, batch_size, params)
         text = f"dev BLEU {record.bleu:.2f}, {record.fast_bleu:.2f} with {record.contents}"
         figures.write((json.dumps(vars(record)) if as_json else text) + "\n")

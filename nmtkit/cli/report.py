@@ -16,6 +16,7 @@ from nmtkit.cli.shared_options import (
     model_run_options,
     models_option,
     output_option,
+    params_option,
     tokenized_option,
 )
 from nmtkit.cli.startup import configure_threads, importing
@@ -34,6 +35,7 @@ log = logging.getLogger("nmtkit")
 @group(
     FILES,
     models_option("Model folder, the same as MODEL. Repeatable.", required=False),
+    params_option,
     option(
         "--source",
         type=FILE,

@@ -17,6 +17,7 @@ from nmtkit.cli.shared_options import (
     model_run_options,
     models_option,
     output_option,
+    params_option,
     tag_option,
     tokenized_option,
 )
@@ -37,6 +38,7 @@ log = logging.getLogger("nmtkit")
 @group(
     FILES,
     models_option("Model folder. Repeatable; the probabilities are averaged."),
+    params_option,
     output_option("File of the scores."),
     json_option("Write a JSON object per line."),
 )
@@ -67,6 +69,7 @@ def command(
     source: str,
     target: str | None,
     models: tuple[str, ...],
+    params: str,
     weights: list[float],
     average: str,
     output: str,
@@ -107,7 +110,7 @@ def command(
             from nmtkit.parallel.process_group import join_process_group
 
         with join_process_group(device) as process_group:
-            ensemble = Ensemble.load(models, device).averaged(weights, average == "logs")
+            ensemble = Ensemble.load(models, device, params).averaged(weights, average == "logs")
             ensemble = ensemble.with_tag(tag) if tag else ensemble
             scorer = Scorer(ensemble, batch_size)
             if target is None:

@@ -46,15 +46,24 @@ class SegmentationSettings:
     segments: str | None
 
     def segmenter(
-        self, translator: "Translator", batch_size: int, device: str, seed: int
+        self, translator: "Translator", batch_size: int, device: str, seed: int, params: str
     ) -> "Segmenter":
-        """Build the segmenter for these settings."""
+        """Build the segmenter for these settings.
+
+        :param params: which parameters of the reverse models, "best" or "last".
+        """
         from nmtkit.inference import segmenter as driver
         from nmtkit.inference.scorer import Scorer
+        from nmtkit.model_folder import shared_parameters
 
         max_words = self.max_words or driver.MAX_SEGMENT_WORDS
         if self.method == "confidence":
-            reverse = Scorer.load(*self.reverse_models, device=device, batch_size=batch_size)
+            reverse = Scorer.load(
+                *self.reverse_models,
+                device=device,
+                batch_size=batch_size,
+                params=shared_parameters(params),
+            )
             return driver.ConfidentSegmenter(translator, reverse, max_words)
         if self.lengths:
             return driver.RandomSegmenter(

@@ -115,6 +115,17 @@ def models_option(help: str, **settings: Any) -> OptionDecorator:
     return option("-m", "--model", "models", multiple=True, help=help, **settings)
 
 
+params_option = option(
+    "--params",
+    type=PathName(dir_okay=False),
+    metavar="best|last|FILE",
+    default="best",
+    help="Parameters of the models: those of the best validation, those of the last, or of a single"
+    " model those in a file, such as a checkpoint's.",
+)
+"""Option of commands that load a model folder: the parameter `params`."""
+
+
 def output_option(help: str, **settings: Any) -> OptionDecorator:
     """Declare `-o/--output FILE`."""
     settings = {"type": FILE, "metavar": "FILE", "default": "-", "common": True, **settings}

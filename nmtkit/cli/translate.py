@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 def command(
     source: str,
     models: tuple[str, ...],
+    params: str,
     weights: list[float],
     average: str,
     output: str,
@@ -116,7 +117,7 @@ def command(
             from nmtkit.parallel.process_group import join_process_group
 
         process_group = stack.enter_context(join_process_group(device))
-        ensemble = Ensemble.load(models, device).averaged(weights, average == "logs")
+        ensemble = Ensemble.load(models, device, params).averaged(weights, average == "logs")
         ensemble = ensemble.with_tag(tag) if tag else ensemble
         if fast:
             from nmtkit.inference.fast import fast_translator
@@ -127,7 +128,7 @@ def command(
         translator = _with_tables(translator.with_search(**search), candidates, replace_unk)
         lines, aligned = LineStream(source), bool(alignments)
         if segmentation.method:
-            segmenter = segmentation.segmenter(translator, batch_size, device, seed)
+            segmenter = segmentation.segmenter(translator, batch_size, device, seed, params)
             segmented = segmenter.segment(lines, tokenized, process_group)
             _write_segmented(segmented, lines, streams, format)
         else:

@@ -16,6 +16,7 @@ from nmtkit.cli.shared_options import (
     model_run_options,
     models_option,
     output_option,
+    params_option,
     tag_option,
     tokenized_option,
 )
@@ -68,6 +69,7 @@ def translate_options(function: Any) -> Any:
 FILES_AND_FORMAT = group(
     FILES,
     models_option("Model folder. Repeatable; several form an ensemble."),
+    params_option,
     output_option("File of the translations."),
     option(
         "--n-best",

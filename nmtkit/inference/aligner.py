@@ -37,7 +37,11 @@ class Aligner:
 
     @classmethod
     def load(
-        cls, folder: str | Path, device: str = "auto", batch_size: int = 64, params: str = "best"
+        cls,
+        folder: str | Path,
+        device: str = "auto",
+        batch_size: int = 64,
+        params: str | Path = "best",
     ) -> "Aligner":
         """Load a model folder.
 

@@ -46,7 +46,11 @@ class Embedder:
 
     @classmethod
     def load(
-        cls, folder: str | Path, device: str = "auto", batch_size: int = 64, params: str = "best"
+        cls,
+        folder: str | Path,
+        device: str = "auto",
+        batch_size: int = 64,
+        params: str | Path = "best",
     ) -> "Embedder":
         """Load a model folder.
 

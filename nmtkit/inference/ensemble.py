@@ -13,7 +13,7 @@ from torch.nn.utils.rnn import pad_sequence
 from nmtkit.data.batch import pad
 from nmtkit.errors import ConfigError, ModelError
 from nmtkit.inference.stream_batching import Batches
-from nmtkit.model_folder import LoadedModel, load_model
+from nmtkit.model_folder import LoadedModel, load_models
 from nmtkit.models import kernels
 from nmtkit.models.base import TranslationModel
 from nmtkit.search.batch_queue import EncodedBatch
@@ -77,12 +77,16 @@ class Ensemble:
         return replace(self, averaging=ModelAveraging(tuple(weights), log_linear))
 
     @classmethod
-    def load(cls, folders: Sequence[str | Path], device: str, params: str = "best") -> "Ensemble":
+    def load(
+        cls, folders: Sequence[str | Path], device: str, params: str | Path = "best"
+    ) -> "Ensemble":
         """Load model folders.
 
+        :param params: "best", "last", or the parameter file of a single model.
         :raises ModelError: a file is missing or does not fit, or target vocabularies differ.
+        :raises ConfigError: `params` is a file, and there are several models.
         """
-        return cls(tuple(load_model(folder, device, params) for folder in folders))
+        return cls(tuple(load_models(folders, device, params)))
 
     @property
     def first(self) -> LoadedModel:

@@ -124,14 +124,14 @@ class Scorer:
         *folders: str | Path,
         device: str = "auto",
         batch_size: int = 64,
-        params: str = "best",
+        params: str | Path = "best",
     ) -> "Scorer":
         """Load one model folder, or several as an ensemble.
 
         :param folders: model folders; models of an ensemble have one target vocabulary.
         :param device: "auto", "cpu", "cuda", "cuda:1" or "mps".
         :param batch_size: sentence pairs scored together.
-        :param params: which parameters: "best", "last", or a file.
+        :param params: which parameters: "best", "last", or the file of a single model.
         :raises ModelError: a file is missing or does not fit, or target vocabularies differ.
         """
         return cls(Ensemble.load(folders, device, params), batch_size)

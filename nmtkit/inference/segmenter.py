@@ -32,6 +32,7 @@ from nmtkit.inference.translation import Translation, empty_translation
 from nmtkit.inference.translator import Translator
 from nmtkit.io.lines import read_lines
 from nmtkit.io.safe_json import parse_json
+from nmtkit.model_folder import shared_parameters
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.search.search_settings import length_divisor
 from nmtkit.search.segment_lengths import SegmentLengths
@@ -96,6 +97,7 @@ class Segmenter(ABC):
         device: str = "auto",
         batch_size: int = 64,
         max_words: int = MAX_SEGMENT_WORDS,
+        params: str = "best",
         **search: Unpack[SearchSettings],
     ) -> "ConfidentSegmenter":
         """Load a model and a reverse model, which translates back.
@@ -105,11 +107,14 @@ class Segmenter(ABC):
         :param device: "auto", "cpu", "cuda", "cuda:1" or "mps".
         :param batch_size: segments searched together.
         :param max_words: longest segment, in words.
+        :param params: which parameters of both models: "best" or "last".
         :param search: fields of `SearchConfig`, such as beam=10.
         :raises ModelError: a file is missing or does not fit, or the models do not fit each other.
+        :raises ConfigError: `params` is a file, which belongs to one model.
         """
-        translator = Translator.load(folder, device=device, batch_size=batch_size)
-        reverse = Scorer.load(reverse_folder, device=device, batch_size=batch_size)
+        params = shared_parameters(params)
+        translator = Translator.load(folder, device=device, batch_size=batch_size, params=params)
+        reverse = Scorer.load(reverse_folder, device=device, batch_size=batch_size, params=params)
         return ConfidentSegmenter(translator.with_search(**search), reverse, max_words)
 
     @property

@@ -85,7 +85,7 @@ class Translator:
         device: str = "auto",
         search: SearchConfig | None = None,
         batch_size: int = 64,
-        params: str = "best",
+        params: str | Path = "best",
         quantize: bool = False,
     ) -> "Translator":
         """Load one model folder, or several as an ensemble.
@@ -94,7 +94,7 @@ class Translator:
         :param device: "auto", "cpu", "cuda", "cuda:1" or "mps".
         :param search: search settings; by default those in the first model's config.
         :param batch_size: sentences searched together; see `sentences_per_batch`.
-        :param params: which parameters: "best", "last", or a file.
+        :param params: which parameters: "best", "last", or the file of a single model.
         :param quantize: use int8 matrix products: faster on a CPU, nearly the same translations.
         :raises ModelError: a file is missing or does not fit, or target vocabularies differ.
         """

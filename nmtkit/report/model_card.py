@@ -24,7 +24,6 @@ from nmtkit.training.provenance import INITIAL_KEY, read_provenance
 SUBWORD_TITLES = {"bpe": "BPE", "sentencepiece": "SentencePiece"}
 """Names of subword methods in the field."""
 
-PARAMETERS = "params.best.safetensors"
 NOT_RECORDED = (
     "command, data and versions are not recorded: training began before nmtkit recorded them"
 )
@@ -79,17 +78,27 @@ def describe_model(
         "Search": _search_fact(search),
         "Folder": str(folder),
     }
-    sums = {name: file_sha256(folder / name) for name in (PARAMETERS, "vocab.src", "vocab.tgt")}
+    parameters = _parameters(model, folder)
+    files = {parameters: folder / parameters}  # a file elsewhere has an absolute path
+    files |= {name: folder / name for name in ("vocab.src", "vocab.tgt")}
+    sums = {name: file_sha256(path) for name, path in files.items()}
     data = {} if provenance is None else {**provenance["inputs"], **provenance["data"]}
     checksums = {**sums, **{name: sha256 or "read from stdin" for name, sha256 in data.items()}}
     settings = write_toml(model.config)
     return ModelCard(name, str(folder), facts, checksums, settings, curve, aligns)
 
 
+def _parameters(model: LoadedModel, folder: Path) -> str:
+    """Return the name of the model's parameter file in its folder, or its absolute path."""
+    path = model.path or folder / "params.best.safetensors"
+    return path.name if path.parent == folder else str(path.absolute())
+
+
 def _model_facts(model: LoadedModel, folder: Path) -> Iterator[tuple[str, str]]:
     size = sum(parameter.numel() for parameter in model.model.parameters())  # type: ignore[attr-defined]
     text = model.config.text
     yield "Model", f"{model_name(model.config.model)}, {size:,} parameters"
+    yield "Parameters", _parameters(model, folder)
     yield "Languages", f"{text.src_language} to {text.tgt_language}"
     words = f"{len(model.src_vocab):,} source, {len(model.tgt_vocab):,} target"
     yield "Shortlists", f"{words} {_units(text, folder)}"

@@ -38,7 +38,7 @@ from nmtkit.inference.translator import Translator
 from nmtkit.inference.word_alignment import Alignment
 from nmtkit.io.inputs import HashedFile
 from nmtkit.io.lines import read_parallel
-from nmtkit.model_folder import LoadedModel
+from nmtkit.model_folder import LoadedModel, shared_parameters
 from nmtkit.report.model_card import ModelCard, describe_file, describe_model
 from nmtkit.special_symbols import BOS
 from nmtkit.text.detokenizer import unescaped
@@ -63,6 +63,7 @@ class ReportSettings:
     samples: number of bootstrap samples.
     search: changes to each model's `SearchConfig`.
     systems: further systems: name and file of translations.
+    params: which parameters: "best", "last", or the file of a single model.
     """
 
     tokenized: bool = False
@@ -72,6 +73,7 @@ class ReportSettings:
     systems: tuple[tuple[str, str], ...] = ()
     batch_size: int = 64
     device: str = "auto"
+    params: str = "best"
 
 
 @dataclass(frozen=True)
@@ -141,6 +143,8 @@ def build_report(
     names = _names(folders, [name for name, _ in settings.systems])
     files = (str(test[0]), str(test[1]))
     columns, checksums = _columns([*files, *(path for _, path in settings.systems)])
+    if len(folders) > 1:
+        shared_parameters(settings.params)
     models = [_TranslatingModel.load(folder, settings) for folder in folders]
     text = _common_text([model.model for model in models], names)
     tokenized = settings.tokenized or text.tokenized
@@ -237,9 +241,12 @@ class _TranslatingModel:
     @classmethod
     def load(cls, folder: str | Path, settings: ReportSettings) -> "_TranslatingModel":
         translator = Translator.load(
-            folder, device=settings.device, batch_size=settings.batch_size
-        ).with_search(**settings.search)
-        return cls(translator, settings.n_best)
+            folder,
+            device=settings.device,
+            batch_size=settings.batch_size,
+            params=settings.params,
+        )
+        return cls(translator.with_search(**settings.search), settings.n_best)
 
     def outputs(self, lines: Sequence[str], tokenized: bool) -> Iterator[SystemOutput]:
         """Yield the n-best list of each line; only the best keeps its alignment, to save memory."""

@@ -32,7 +32,7 @@ from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.scorer import Score, Scorer
 from nmtkit.inference.stream_batching import WINDOW_BATCHES, windows
 from nmtkit.io.lines import STANDARD
-from nmtkit.model_folder import LoadedModel, load_model
+from nmtkit.model_folder import LoadedModel, load_models
 from nmtkit.parallel.fork import run_parallel
 from nmtkit.smt.phrase_table import PhrasePair
 
@@ -79,13 +79,15 @@ class PhraseScorer:
         batch_size: int = 64,
         logs: bool = False,
         count_unknown: bool = False,
+        params: str | Path = "best",
     ) -> "PhraseScorer":
         """Load models from their folders.
 
+        :param params: which parameters: "best", "last", or the file of a single model.
         :raises ModelError: a folder is incomplete, or its model is a language model.
+        :raises ConfigError: `params` is a file, and there are several models.
         """
-        models = [load_model(folder, device) for folder in folders]
-        return cls(models, batch_size, logs, count_unknown)
+        return cls(load_models(folders, device, params), batch_size, logs, count_unknown)
 
     def lines(self, pairs: Iterable[PhrasePair]) -> Iterator[bytes]:
         """Yield the lines of a phrase table in order, with the new scores after their own.

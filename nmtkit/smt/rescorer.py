@@ -19,6 +19,7 @@ from nmtkit.errors import ConfigError, DataError, ModelError
 from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.scorer import PairName, Score, Scorer, Totals
 from nmtkit.inference.stream_batching import WINDOW_BATCHES
+from nmtkit.model_folder import load_models
 from nmtkit.smt.nbest import Entry, distinct_hypotheses, group_by_sentence, is_feature_name
 
 Group = list[Entry]
@@ -78,13 +79,15 @@ class Rescorer:
         device: str = "auto",
         batch_size: int = 64,
         count_unknown: bool = False,
+        params: str | Path = "best",
     ) -> "Rescorer":
         """Load models from their folders.
 
+        :param params: which parameters: "best", "last", or the file of a single model.
         :raises NmtkitError: a folder is incomplete, or the names are invalid.
         """
-        ensembles = [Ensemble.load([folder], device) for folder in folders]
-        scorers = [Scorer(ensemble, batch_size) for ensemble in ensembles]
+        models = load_models(folders, device, params)
+        scorers = [Scorer(Ensemble((model,)), batch_size) for model in models]
         return cls(scorers, names, batch_size, count_unknown)
 
     @property

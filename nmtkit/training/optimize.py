@@ -61,6 +61,7 @@ def optimize(
     max_pairs: int = MAX_PAIRS,
     max_loss: float = MAX_LOSS,
     batch_size: int = 64,
+    params: str | Path = "best",
 ) -> FastRecord:
     """Write the lexical table and the record of a model folder, replacing earlier ones.
 
@@ -68,11 +69,12 @@ def optimize(
     :param dev: source and target file of the validation set, raw.
     :param max_pairs: largest number of training pairs, evenly spaced, whose links are counted.
     :param max_loss: largest loss of BLEU in percent, sacreBLEU's on the dev set.
+    :param params: which parameters: "best", "last", or a file; those that will translate.
     :raises ModelError: every attempt loses more than `max_loss`; or the model has no attention.
     :raises DataError: a file cannot be read, files differ in length, or the dev set is empty.
     """
     folder = Path(folder)
-    model = load_model(folder, "cpu")
+    model = load_model(folder, "cpu", params)
     assert model.path is not None
     checksum = read_metadata(model.path).get(CHECKSUM_KEY)
     if not isinstance(checksum, str):

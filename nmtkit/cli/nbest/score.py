@@ -13,6 +13,7 @@ from nmtkit.cli.shared_options import (
     model_run_options,
     models_option,
     output_option,
+    params_option,
 )
 from nmtkit.cli.startup import configure_threads, importing
 
@@ -25,6 +26,7 @@ log = logging.getLogger("nmtkit")
 @group(
     FILES,
     models_option("Model folder. Repeatable; each model adds a feature."),
+    params_option,
     output_option("File of the list with the scores."),
 )
 @group(
@@ -66,6 +68,7 @@ def command(
     nbest: str,
     source: str | None,
     models: tuple[str, ...],
+    params: str,
     features: tuple[str, ...],
     output: str,
     normalize: bool,
@@ -110,6 +113,7 @@ def command(
             device=device,
             batch_size=batch_size,
             count_unknown=count_unknown,
+            params=params,
         )
         if source is not None and not rescorer.reads_source:
             raise click.UsageError("A language model reads no source; leave SRC out.")

@@ -17,6 +17,7 @@ from nmtkit.cli.shared_options import (
     force_option,
     model_option,
     output_option,
+    params_option,
     threads_option,
 )
 from nmtkit.cli.startup import configure_threads, importing
@@ -34,6 +35,7 @@ AT_LEAST_ONE = click.IntRange(min=1)
 @group(
     FILES,
     model_option("Model folder. It scores the pairs unless --column does.", required=False),
+    params_option,
     output_option("Folder of the report.", type=FOLDER, metavar="DIR", default=None, required=True),
     option(
         "--format",
@@ -120,6 +122,7 @@ AT_LEAST_ONE = click.IntRange(min=1)
 def command(
     table: str,
     model: str | None,
+    params: str,
     output: str,
     sample: int,
     picture_format: str,
@@ -165,9 +168,14 @@ def command(
             from nmtkit.smt.phrase_table import read_phrase_table
 
         config = PhraseSamplingConfig(**sampling)
-        loaded = load_model(model, device) if model else None
+        loaded = load_model(model, device, params) if model else None
         bar = tqdm(read_phrase_table(table), unit=" pairs", disable=not show_progress())
         report = compare(bar, table, config, loaded, sample, batch_size)
-        about = {"table": table, "model": model, "samples": sample if model else 0}
+        about = {
+            "table": table,
+            "model": model,
+            "params": params if model else None,
+            "samples": sample if model else 0,
+        }
         write_phrase_report(folder, report, {**about, **sampling}, picture_format)
     log.info("%s: %s", output, report.sentence())

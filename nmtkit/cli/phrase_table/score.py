@@ -12,6 +12,7 @@ from nmtkit.cli.shared_options import (
     model_run_options,
     models_option,
     output_option,
+    params_option,
 )
 from nmtkit.cli.startup import configure_threads, importing
 
@@ -23,6 +24,7 @@ log = logging.getLogger("nmtkit")
 @group(
     FILES,
     models_option("Model folder. Repeatable; each model appends a score."),
+    params_option,
     output_option("File of the table with the scores."),
 )
 @group(
@@ -46,6 +48,7 @@ log = logging.getLogger("nmtkit")
 def command(
     table: str,
     models: tuple[str, ...],
+    params: str,
     output: str,
     logs: bool,
     count_unknown: bool,
@@ -83,6 +86,7 @@ def command(
             batch_size=batch_size,
             logs=logs,
             count_unknown=count_unknown,
+            params=params,
         )
         with tqdm(unit=" pairs", disable=not show_progress()) as bar:
             for line in scorer.lines(read_phrase_table(table)):
