@@ -6,7 +6,8 @@
 writes fig2.md, fig2.csv and fig2.svg. An argument is a system's name and its translations, one file
 per seed. A length is a number of words; each of `--lengths` is the inclusive end of a range. Longer
 sentences and empty ranges are left out. The table has means over the seeds, the CSV file each
-value, the figure a line for the mean and a band from the lowest to the highest.
+value, the figure a line for the mean and a band from the lowest to the highest. Each --note is a
+line below the table.
 """
 
 import argparse
@@ -16,6 +17,7 @@ from statistics import mean
 from typing import Any
 
 from measures import lines_of, text_of
+from table import with_notes
 
 from nmtkit.evaluation.metrics import tokenized_bleu
 
@@ -105,6 +107,7 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("--lengths", type=int, nargs="+", required=True, metavar="N")
     parser.add_argument("--output", type=Path, required=True, metavar="NAME", help="without suffix")
+    parser.add_argument("--note", dest="notes", action="append", default=[], metavar="TEXT")
     parser.add_argument("systems", nargs="+", metavar="'NAME | FILES'")
     options = parser.parse_args(arguments)
     named = (system.split("|") for system in options.systems)
@@ -117,11 +120,12 @@ def main(arguments: list[str] | None = None) -> None:
     ranges = [ends for ends, count in sentences.items() if count]
     counts = [sentences[ends] for ends in ranges]
     bleu = measure(systems, ranges)
-    options.output.with_suffix(".md").write_text(table(bleu, ranges, counts), encoding="utf-8")
+    markdown = with_notes(table(bleu, ranges, counts), options.notes)
+    options.output.with_suffix(".md").write_text(markdown, encoding="utf-8")
     text = "".join(csv_lines(bleu, ranges))
     options.output.with_suffix(".csv").write_text(text, encoding="utf-8")
     draw(options.output.with_suffix(".svg"), bleu, ranges)
-    print(table(bleu, ranges, counts), end="")
+    print(markdown, end="")
 
 
 if __name__ == "__main__":

@@ -7,8 +7,9 @@
 #   $(SIZE)_settings    options of `nmtkit train` besides the recipe; small_settings are below, from
 #                       n_CORPUS, dropout_CORPUS and updates_CORPUS (KIND=updates ...)
 #
-# and may set launch (a prefix of commands that need a device), recipe, updates_for, cooldown and
-# SEARCH (options of `nmtkit translate`). A step writes a file under a temporary name and renames it,
+# and may set launch (a prefix of commands that need a device), recipe, updates_for, cooldown, PARAMS
+# (which parameters translate and score: last, those that a training ended with, as in the papers, or
+# best) and SEARCH (options of `nmtkit translate`). A step writes a file under a temporary name and renames it,
 # so that a killed step leaves no partial file under the final name.
 
 systems := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
@@ -102,8 +103,12 @@ $(WORK)/%/done: $(vocabulary)
 set       = $(firstword $(subst ., ,$(@F)))
 beam      = $(word 2,$(subst ., ,$(@F)))
 source    = $$(WORK)/$$(call part,1,$$*)/text/$$(firstword $$(subst ., ,$$(@F))).src
-using     = $(addprefix --model ,$(folders)) --tokenized --threads $(THREADS)
-translate = $(launch) $(NMTKIT) translate $(using) $(SEARCH) $(word 1,$(call pair,$(set)))
+PARAMS   ?= last
+using     = $(addprefix --model ,$(folders)) --params $(PARAMS) --tokenized --threads $(THREADS)
+# SET.BEAM.no-unk.hyp: no hypothesis has an unknown word. In the tables of Cho et al. 2014b (section
+# 4.2.1) and Pouget-Abadie et al. 2014, whose RNNenc has the same figures, that is so of every sentence.
+known     = $(if $(filter no-unk seg,$(subst ., ,$(@F))),--no-unk)
+translate = $(launch) $(NMTKIT) translate $(using) $(SEARCH) $(known) $(word 1,$(call pair,$(set)))
 back      = $(WORK)/$$(call part,1,$$*)/rnnenc-30-reverse$$(suffix $$(call part,2,$$*))/done
 
 $(WORK)/%.hyp: $(trained) $(source)

@@ -5,7 +5,7 @@
 
 The first argument is the header, each other one a row. A cell that starts with the name of a
 measure (bleu, nll, perplexity, minutes) lists files, one per seed: the table shows the mean and,
-for several seeds, each value. Any other cell is copied.
+for several seeds, each value. Any other cell is copied. Each --note is a line below the table.
 """
 
 import argparse
@@ -35,6 +35,11 @@ def table(head: str, rows: Sequence[str]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in cells)
 
 
+def with_notes(text: str, notes: Sequence[str]) -> str:
+    """Return a table with notes below it."""
+    return text + (f"\n{' '.join(notes)}\n" if notes else "")
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run the program.
 
@@ -43,10 +48,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("--note", dest="notes", action="append", default=[], metavar="TEXT")
     parser.add_argument("head", metavar="HEAD")
     parser.add_argument("rows", metavar="ROW", nargs="+")
     options = parser.parse_args(arguments)
-    print(table(options.head, options.rows), end="")
+    print(with_notes(table(options.head, options.rows), options.notes), end="")
 
 
 if __name__ == "__main__":

@@ -109,7 +109,7 @@ features_rnn-wp := 6
 more_rnn-wp     := --count-unknown
 $(smt)/rnn/phrase-table.gz $(smt)/rnn-wp/phrase-table.gz: $(call ini,filtered) $(WORK)/phrases/phrase-rnn.$(first)/done
 	mkdir -p $(@D)
-	$(launch) $(NMTKIT) phrase-table score -m $(WORK)/phrases/phrase-rnn.$(first) $(more_$(notdir $(@D))) \
+	$(launch) $(NMTKIT) phrase-table score -m $(WORK)/phrases/phrase-rnn.$(first) --params $(PARAMS) $(more_$(notdir $(@D))) \
 	  $$(ls $(trained_in)/filtered/phrase-table*.gz) --threads $(THREADS) --force -o $@
 $(smt)/rnn/moses.ini $(smt)/rnn-wp/moses.ini: $(smt)/%/moses.ini: $(call ini,filtered) $(smt)/%/phrase-table.gz
 	sed -e '/^PhraseDictionary/s|path=[^ ]*|path=$(abspath $(smt)/$*/phrase-table.gz)|' \
@@ -154,18 +154,19 @@ averages_reversed-5 := $(foreach i,0 1 2 3 4,--mean-with RNN$i)
 define rescored
 $(call sets,$1,gz): $(smt)/$1/%.gz: $(by_moses)/%.1000best.gz $(by_moses)/%.tok.en $(addsuffix /done,$(lstms_$1))
 	mkdir -p $$(@D)
-	$$(launch) $$(NMTKIT) nbest score $(addprefix -m ,$(lstms_$1)) $$< $(by_moses)/$$*.tok.en \
+	$$(launch) $$(NMTKIT) nbest score $(addprefix -m ,$(lstms_$1)) --params $(PARAMS) $$< $(by_moses)/$$*.tok.en \
 	  --threads $$(THREADS) --force -o $$@
 $(call sets,$1,hyp): $(smt)/$1/%.hyp: $(smt)/$1/%.gz
 	$$(rerank) $(averages_$1) $$(whole)
 endef
 $(foreach way,forward reversed reversed-5,$(eval $(call rescored,$(way))))
 
-# CSLM: one more feature in a system's lists, with weights tuned on dev.
+# CSLM: one more feature in a system's lists, with weights tuned on dev. Early stopping ends its training,
+# so that its parameters are those of the best validation.
 define with_cslm
 $(call sets,$1,gz): $(smt)/$1/%.gz: $(smt)/$2/%.1000best.gz $(WORK)/cslm/cslm.$(first)/done
 	mkdir -p $$(@D)
-	$$(launch) $$(NMTKIT) nbest score -m $(WORK)/cslm/cslm.$(first) $$< --threads $$(THREADS) --force -o $$@
+	$$(launch) $$(NMTKIT) nbest score -m $(WORK)/cslm/cslm.$(first) --params best $$< --threads $$(THREADS) --force -o $$@
 $(smt)/$1/weights: $(smt)/$1/dev.gz $(smt)/$2/moses.tuned.ini $(by_moses)/dev.tok.fr
 	$$(NMTKIT) nbest tune $$< $(by_moses)/dev.tok.fr --start $(smt)/$2/moses.tuned.ini $(TUNE) --force -o $$@
 $(call sets,$1,hyp): $(smt)/$1/%.hyp: $(smt)/$1/%.gz $(smt)/$1/weights
@@ -194,6 +195,6 @@ $(P_phrases)/manifest.json: $(by_moses)/phrase-table.gz
 $(P_phrases)/vocab.tgt: $(P_phrases)/manifest.json
 	$(NMTKIT) shortlist $(@D) $(SHORTLIST_phrases) --force
 $(smt)/phrases/phrases.md: $(by_moses)/phrase-table.gz $(WORK)/phrases/phrase-rnn.$(first)/done
-	$(launch) $(NMTKIT) phrase-table report $< -m $(WORK)/phrases/phrase-rnn.$(first) \
+	$(launch) $(NMTKIT) phrase-table report $< -m $(WORK)/phrases/phrase-rnn.$(first) --params $(PARAMS) \
 	  --threads $(THREADS) --format svg --force -o $(@D)
 endif

@@ -69,6 +69,9 @@ SEEDS        ?= 1
 # Beam of RNNenc, grConv and RNNsearch: that of Cho et al. 2014b, section 4.2.1, and of the authors'
 # code; the paper on RNNsearch gives none. The LSTM has the beams of its table.
 BEAM         ?= $(if $(filter paper,$(SIZE)),10,5)
+# Parameters that translate, score and report: `last`, those with which a training ended, as in the papers,
+# or `best` on the dev set; the tables say which, and give its updates and hours. Change it with WORK.
+PARAMS       ?= last
 # Test sentences to translate by segments; each has many segments.
 SEGMENTED    ?= $(SEGMENTED_$(SIZE))
 SEGMENTED_paper := 3003

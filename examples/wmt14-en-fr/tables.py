@@ -29,6 +29,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "papers"))
 PUBLISHED = Path(__file__).resolve().with_name("published.toml")
 MULTI_BLEU, SACREBLEU = "BLEU (multi-bleu)", "BLEU (sacreBLEU)"
 TRAINED = ("updates", "epochs", "hours")
+PARAMETERS = {
+    "last": "those with which each training ended (params.last)",
+    "best": "those of each training's best validation (params.best)",
+}
 DIGITS = {"bleu": 2, "nll": 1, "perplexity": 2, "updates": 4, "epochs": 2, "hours": 2}
 
 
@@ -36,6 +40,7 @@ DIGITS = {"bleu": 2, "nll": 1, "perplexity": 2, "updates": 4, "epochs": 2, "hour
 class Choice:
     """The systems that were run, and their settings.
 
+    params: the parameters that translated, "last" or "best".
     reasons: why a system was not run; a system without a reason was deselected by the user.
     """
 
@@ -43,6 +48,7 @@ class Choice:
     systems: frozenset[str]
     seeds: tuple[str, ...]
     beam: str
+    params: str
     reasons: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -146,10 +152,11 @@ def train_scores(folder: str) -> str:
     return "train30.scores" if "-30." in folder else "train50.scores"
 
 
-def trained(folder: Path) -> dict[str, float]:
-    """Return updates, epochs and hours of a training, from the last line that has them."""
+def trained(folder: Path, params: str) -> dict[str, float]:
+    """Return updates, epochs and hours of a training up to the parameters that translate."""
     lines = (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
-    last = json.loads(lines[-1])
+    rows = [json.loads(line) for line in lines]
+    last = rows[-1] if params == "last" else [row for row in rows if row.get("best")][-1]
     hours = last["seconds"] / 3600
     return {"updates": last["update"] / 1e5, "epochs": last["epoch"], "hours": hours}
 
@@ -168,7 +175,9 @@ def cell_of(table: Mapping[str, Any], row: Mapping[str, Any], at: int, choice: C
     column, figure = str(table["columns"][at]["name"]), float(row["published"][at])
     paths = [folder / name for folder in folders_of(row, choice)]
     if measure in TRAINED:
-        return Cell(column, figure, measure, tuple(trained(p.parent)[measure] for p in paths))
+        return Cell(
+            column, figure, measure, tuple(trained(p.parent, choice.params)[measure] for p in paths)
+        )
     if measure != "bleu":
         from measures import nll, perplexity  # slow to import, and not needed for --list
 
@@ -198,13 +207,14 @@ def format_value(value: float, measure: str, sign: str = "") -> str:
     return "" if math.isnan(value) else f"{value:{sign}.{DIGITS[measure]}f}"
 
 
-def training_of(row: Row, work: Path) -> list[str]:
+def training_of(row: Row, params: str) -> list[str]:
     """Return updates, epochs, hours, device and NLL of a row's models that are trained here.
 
     For an ensemble, the sum over its members.
     """
     folders = [member for folder in row.folders for member in members_of(folder)]
-    trainings = [trained(folder) for folder in folders if (folder / "metrics.jsonl").is_file()]
+    having = [folder for folder in folders if (folder / "metrics.jsonl").is_file()]
+    trainings = [trained(folder, params) for folder in having]
     if not trainings or len(trainings) < len(folders):
         return [""] * 6
     count = len(row.folders)
@@ -232,8 +242,8 @@ def _nll(folders: Sequence[Path], name: str) -> str:
     return format_value(mean(values), "nll") if values else ""
 
 
-def markdown(table: Mapping[str, Any], rows: Sequence[Row], work: Path) -> str:
-    """Return one table with the signatures of its figures below it."""
+def markdown(table: Mapping[str, Any], rows: Sequence[Row], params: str) -> str:
+    """Return one table with the choice of parameters and the signatures of its figures below it."""
     titles = ["system"]
     bleu = any(cell.measure == "bleu" for row in rows for cell in row.cells)
     for column in table["columns"]:
@@ -248,7 +258,7 @@ def markdown(table: Mapping[str, Any], rows: Sequence[Row], work: Path) -> str:
     lines = [titles, ["---", *["---:"] * (len(titles) - 1)]]
     for row in (row for row in rows if not row.reason):
         cells = [text for cell in row.cells for text in _texts(cell)]
-        lines.append([row.name, *cells, *(training_of(row, work) if with_training else [])])
+        lines.append([row.name, *cells, *(training_of(row, params) if with_training else [])])
     text = f"## {table['title']}\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
     text = text if len(lines) > 2 else f"## {table['title']}\n\nNone of its systems was run.\n"
     without_figures = [row for row in rows if row.reason]
@@ -258,7 +268,8 @@ def markdown(table: Mapping[str, Any], rows: Sequence[Row], work: Path) -> str:
     signatures = {
         signature: None for row in rows for cell in row.cells for signature in cell.signatures
     }
-    notes = [table.get("note", ""), _sentences(rows) if bleu else ""]
+    notes = [table.get("note", ""), f"Parameters: {PARAMETERS[params]}."]
+    notes += [_sentences(rows) if bleu else ""]
     notes += (
         ["Signatures: " + ", ".join(f"`{signature}`" for signature in signatures)]
         if signatures
@@ -334,7 +345,7 @@ def write(choice: Choice, output: Path, size: str) -> None:
         (table, [row_of(table, row, choice) for row in table["rows"]]) for table in published()
     ]
     parts = [f"# The papers' tables, SIZE={size}\n\n{head(size, choice)}"]
-    parts += [markdown(table, rows, choice.work) for table, rows in rows_by_table]
+    parts += [markdown(table, rows, choice.params) for table, rows in rows_by_table]
     cells = list(records([(table["key"], rows) for table, rows in rows_by_table]))
     output.mkdir(parents=True, exist_ok=True)
     replace(output / "tables.json", json.dumps(cells, ensure_ascii=False, indent=1) + "\n")
@@ -373,6 +384,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--systems", required=True, metavar="'NAME ...'")
     parser.add_argument("--seeds", default="1", metavar="'N ...'")
     parser.add_argument("--beam", default="10", metavar="K")
+    parser.add_argument("--params", default="last", choices=list(PARAMETERS))
     parser.add_argument("--size", default="paper", metavar="SIZE")
     parser.add_argument("--reason", action="append", default=[], metavar="SYSTEM=TEXT")
     parser.add_argument("--list", choices=["files", "models"])
@@ -381,7 +393,7 @@ def main(arguments: list[str] | None = None) -> int:
     reasons = dict(reason.split("=", 1) for reason in options.reason)
     systems = frozenset(options.systems.split())
     seeds = tuple(options.seeds.split())
-    choice = Choice(options.work, systems, seeds, options.beam, reasons)
+    choice = Choice(options.work, systems, seeds, options.beam, options.params, reasons)
     unknown = systems - {row.get("system") for table in published() for row in table["rows"]}
     if unknown:
         print(f"tables.py: error: no table has the system {min(unknown)!r}", file=sys.stderr)

@@ -75,6 +75,15 @@ def test_a_table_is_markdown(capsys: Any) -> None:
     )
 
 
+def test_notes_stand_below_a_table(corpus: Path, capsys: Any) -> None:
+    table.main(["--note", "One.", "--note", "Two.", "model", "x"])
+    assert capsys.readouterr().out == "| model |\n| --- |\n| x |\n\nOne. Two.\n"
+    arguments = ["--lengths", "9", "--output", str(corpus / "fig"), "--note", "One."]
+    by_length.main([*arguments, f"model | {corpus}/model.1/test.5.hyp"])
+    assert (corpus / "fig.md").read_text() == capsys.readouterr().out
+    assert (corpus / "fig.md").read_text().endswith(" |\n\nOne.\n")
+
+
 def test_length_ranges_neither_overlap_nor_leave_gaps() -> None:
     ranges = by_length.ranges_of([2, 5, 9])
     assert [length for first, last in ranges for length in range(first, last + 1)] == [
@@ -156,3 +165,38 @@ def test_members_of_an_ensemble_differ_in_their_seed() -> None:
         assert [f"--model none/toy/seq2seq-lstm.{seed} " in line for seed in range(1, 6)] == [
             True
         ] * 5
+
+
+@make
+@pytest.mark.parametrize("params", ["last", "best"])
+def test_every_table_says_with_which_parameters_it_was_made(params: str) -> None:
+    lines = commands("all", f"PARAMS={params}").splitlines()
+    for line in lines:
+        if "nmtkit translate" in line or "nmtkit score" in line:
+            assert f"--params {params} " in line
+        if "/table.py" in line or "/by_length.py" in line:
+            assert f"--note 'Parameters: params.{params} of each model.'" in line
+
+
+@make
+def test_the_workshop_papers_exclude_unknown_words() -> None:
+    """Cho et al. 2014b, section 4.2.1; Bahdanau's table of the same models keeps them."""
+    for target, excluded in (("grconv", True), ("segmentation", True), ("table1", False)):
+        lines = commands(target, "SEEDS=1").splitlines()
+        translated = [line for line in lines if "nmtkit translate" in line]
+        tables = [line for line in lines if "/table.py" in line or "/by_length.py" in line]
+        assert translated and tables
+        assert {"--no-unk" in line for line in translated} == {excluded}
+        assert {"Unknown words are never chosen." in line for line in tables} == {excluded}
+
+
+@make
+def test_beams_are_those_of_the_papers() -> None:
+    settings = ("SIZE=paper", "SEEDS=1", "PREPARED=wmt", "TEST=news")
+    for target, beams in (
+        ("table1", {"10"}),
+        ("reversal", {"12"}),
+        ("ensembles", {"1", "2", "12"}),
+    ):
+        lines = [line for line in commands(target, *settings).splitlines() if " translate " in line]
+        assert {line.split("--beam ")[1].split()[0] for line in lines} == beams

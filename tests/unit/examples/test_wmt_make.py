@@ -210,6 +210,32 @@ def test_ensembles_have_two_and_five_members_and_the_papers_beams(tmp_path: Path
     assert ensembles == {(2, "12"), (5, "1"), (5, "2"), (5, "12")}
 
 
+def test_tables_are_made_with_the_parameters_that_a_training_ended_with(tmp_path: Path) -> None:
+    run = Run(tmp_path)
+    settings = ("MOSES=/opt/moses", "FAST_ALIGN=/opt/align")
+    kinds = ("translate", "score", "align", "report", "nbest score", "phrase-table")
+    for params in ("last", "best"):
+        lines = commands(run, *settings, f"PARAMS={params}", size="paper")
+        loading = [line for line in lines if any(f"nmtkit {kind} " in line for kind in kinds)]
+        assert len(loading) > 40
+        for line in loading:
+            assert f"--params {'best' if 'cslm.1 ' in line else params} " in line
+        assert any("/tables.py" in line and f"--params {params} " in line for line in lines)
+
+
+def test_the_workshop_papers_exclude_unknown_words_from_every_translation(tmp_path: Path) -> None:
+    lines = [line for line in commands(Run(tmp_path), size="paper") if " translate " in line]
+    written = {line.split(" > ")[1].split(".part")[0]: "--no-unk" in line for line in lines}
+    names = {path.split("/work/")[1]: no_unk for path, no_unk in written.items()}
+    excluded = {name for name, no_unk in names.items() if no_unk}
+    assert excluded == {name for name in names if ".no-unk." in name or name.endswith(".seg")}
+    for folder in ("rnnenc-30.1", "grconv.1"):
+        for split in ("dev", "test", "dev-known", "test-known"):
+            assert names[f"rnn/{folder}/{split}.10.no-unk.hyp"]
+    assert not names["rnn/rnnenc-30.1/test.10.hyp"]
+    assert "rnn/grconv.1/test.10.hyp" not in names
+
+
 def test_segmentation_has_its_controls(tmp_path: Path) -> None:
     lines = [line for line in commands(Run(tmp_path), size="paper") if "--segment " in line]
     kinds = [line.split("--segment ")[1].split()[0] for line in lines]

@@ -26,8 +26,11 @@ def training(folder: Path, updates: int, hours: float) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     lines = [
         {"kind": "training", "update": 1, "epoch": 0.1, "seconds": 1.0},
+        {"kind": "validation", "update": 100, "epoch": 0.5, "seconds": 360.0, "best": True},
+        {"kind": "training", "update": 200, "epoch": 1.1, "seconds": 720.0},
         {"kind": "validation", "update": updates, "epoch": 2.5, "seconds": hours * 3600},
     ]
+    lines[-1]["best"] = False
     (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     Path(f"{folder}.device").write_text("TITAN BLACK\n")
 
@@ -38,9 +41,11 @@ def work(tmp_path: Path) -> Path:
     for seed, bleu in (("1", 10.0), ("2", 12.0)):
         folder = tmp_path / f"rnn/rnnenc-30.{seed}"
         training(folder, 800_000, 100.0)
+        (folder / "test.12.all.json").write_text(evaluation(bleu, bleu / 2))
         for name in ("all", "10-20"):
             for split in ("test", "dev"):
-                (folder / f"{split}.12.{name}.json").write_text(evaluation(bleu, bleu / 2))
+                path = folder / f"{split}.12.no-unk.{name}.json"
+                path.write_text(evaluation(bleu + 1, bleu / 2))
         for split in ("test-known", "dev-known"):
             (folder / f"{split}.12.no-unk.json").write_text(evaluation(20.0, 19.0, 400))
             (folder / f"{split}.12.10-20-no-unk.json").write_text(evaluation(20.0, 19.0, 40))
@@ -49,9 +54,12 @@ def work(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def choice(work: Path, systems: str = "rnnenc-30", seeds: str = "1 2") -> tables.Choice:
+def choice(
+    work: Path, systems: str = "rnnenc-30", seeds: str = "1 2", params: str = "last"
+) -> tables.Choice:
     reasons = {"moses": "needs the output of Moses"}
-    return tables.Choice(work, frozenset(systems.split()), tuple(seeds.split()), "12", reasons)
+    names, numbers = frozenset(systems.split()), tuple(seeds.split())
+    return tables.Choice(work, names, numbers, "12", params, reasons)
 
 
 def record(work: Path, table: str, system: str, column: str) -> dict[str, Any]:
@@ -99,6 +107,33 @@ def test_training_reports_updates_epochs_hours_and_nll(work: Path) -> None:
     assert ours == [8.0, 2.5, 100.0, 25.0, 25.0]
     text = (work / "results/tables.md").read_text()
     assert "| 8.0000 | 2.50 | 100.00 | TITAN BLACK | 25.0 | 25.0 |" in text
+
+
+def test_every_table_says_which_parameters_it_has_and_counts_up_to_them(work: Path) -> None:
+    for params, figures in (("last", [8.0, 2.5, 100.0]), ("best", [0.001, 0.5, 0.1])):
+        tables.write(choice(work, params=params), work / "results", "mini")
+        ours = [
+            record(work, "bahdanau-table-2", "RNNenc-30", name)["ours"]
+            for name in ("updates, 1e5", "epochs", "hours")
+        ]
+        assert ours == figures
+        text = (work / "results/tables.md").read_text()
+        assert text.count(f"(params.{params}).") == text.count("\n## ")
+
+
+def test_only_the_tables_of_the_workshop_exclude_unknown_words_everywhere(work: Path) -> None:
+    """Cho et al. 2014b, section 4.2.1, and Pouget-Abadie et al. 2014, with the same RNNenc."""
+    for table in tables.published():
+        names = [column.get("result", "") for column in table["columns"]]
+        names += [name for row in table["rows"] for name in row.get("results", ())]
+        translated = [name for name in names if "{beam}" in name]
+        kept = [name for name in translated if "no-unk" not in name]
+        is_workshop = table["key"].startswith(("cho-properties", "segmentation"))
+        assert bool(translated) and not kept if is_workshop else kept or not translated
+        assert not is_workshop or "Unknown words are never chosen" in table["note"]
+    tables.write(choice(work), work / "results", "mini")
+    assert record(work, "cho-properties-table-1", "RNNenc", "test")["seeds"] == [11.0, 13.0]
+    assert record(work, "bahdanau-table-1", "RNNenc-30", "all")["seeds"] == [10.0, 12.0]
 
 
 def test_systems_not_run_are_left_out_with_a_reason(work: Path) -> None:
@@ -155,7 +190,7 @@ def test_the_cost_of_an_ensemble_is_the_sum_of_its_members(tmp_path: Path) -> No
     for seed in "12":
         training(tmp_path / f"lstm/seq2seq-lstm.{seed}", 100_000, 24.0)
     row = tables.Row("2", (), (tmp_path / "lstm/seq2seq-lstm.1+2",))
-    assert tables.training_of(row, tmp_path)[:4] == ["2.0000", "5.00", "48.00", "TITAN BLACK"]
+    assert tables.training_of(row, "last")[:4] == ["2.0000", "5.00", "48.00", "TITAN BLACK"]
 
 
 def test_csv_and_json_have_the_same_rows(work: Path) -> None:
