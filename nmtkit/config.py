@@ -170,12 +170,13 @@ class SearchConfig:
 
     beam: beam size, the number of hypotheses kept for each sentence.
     beam_mode: "shrinking": a finished hypothesis leaves the beam, which becomes one narrower;
-        search stops when it is empty (the papers). "bounded": the beam keeps its width.
+        search stops when it is empty (Cho et al. 2014b). "bounded": the beam keeps its width.
     stop: search of a sentence also stops when no unfinished hypothesis can still rank among the n
         best. "early": can, if it is finished soon, at about the expected length; "exact": can, if
         all words up to the maximum length cost nothing, which is late with a length penalty.
     length_penalty: exponent of the length in the ranking of hypotheses, `</s>` counted; 1: mean
-        log-probability per word (RNNsearch), 0: plain log-probability (Sutskever).
+        log-probability per token (Cho et al. 2014b), 0: plain log-probability (Sutskever et al.
+        2014).
     penalty: what a score is divided by. "power": length^length_penalty; "wu":
         ((5 + length) / 6)^length_penalty (Wu et al. 2016, eq. (14)).
     coverage_penalty: weight of the coverage penalty, by which finished hypotheses that leave source

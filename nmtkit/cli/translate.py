@@ -63,8 +63,10 @@ def command(
     share the lines, and one of them writes.
 
     A score is the natural logarithm of the probability of the tokens including </s>; 'nmtkit score'
-    gives the same score. With --quantize scores differ by rounding to 8 bits; with --candidates
-    probabilities are normalised over the candidates of a line, so that scores are slightly higher.
+    gives the same score to a finished translation whose text it splits into the same tokens. It
+    adds the log-probability of </s> to an unfinished one, which has none. With --quantize scores
+    differ by rounding to 8 bits; with --candidates probabilities are normalised over the candidates
+    of a line, so that scores are slightly higher.
     The n-best format has a line
 
       NUMBER ||| TRANSLATION ||| nmtkit0= SCORE ||| SCORE / LENGTH^A

@@ -18,6 +18,7 @@ Departures and readings:
 - The source's `</s>` is read last by the encoder, reversed or not; the decoder has no vector for
   the beginning of a sentence: the term of E_y y_0 is zero, as in the other models.
 - One bias per gate.
+- How the models of an ensemble are combined is open: `search/model_averaging.py`.
 - The vector of a sentence (`summarise`) is the paper's "8000 real numbers" (section 3.4): h and c
   of all layers. The paper does not say which "LSTM hidden states" its figure 2 shows.
 - `tied`: W_o = E_y P with P [n, m]. `dropout` (Zaremba et al. 2014; not in the paper): on the

@@ -14,8 +14,8 @@ batch their translations are the same up to float rounding.
 
 Beam modes (`SearchConfig.beam_mode`):
 
-- "shrinking" (Sutskever et al. 2014, section 3.2; Bahdanau et al. 2015): a hypothesis whose `</s>`
-  is among the best k expansions leaves the beam, which is one narrower from then on.
+- "shrinking" (Cho et al. 2014b, section 4.2.1; GroundHog): a hypothesis whose `</s>` is among the
+  best k expansions leaves the beam, which is one narrower from then on.
 - "bounded": it leaves the beam, too, but the beam keeps its width unless that is 1 (greedy).
 
 In both modes, search of a sentence ends once its n best are not expected to change any more. With
@@ -26,6 +26,9 @@ when the n-th best finished one has that, search ends (`SearchConfig.stop`):
   after finding its result, which on lines of 100 words takes up to half of the time.
 - "early": L is a length that active hypotheses may soon reach (`reachable_lengths`). This rule is
   heuristic. Without a length penalty, L does not matter, and both are the same.
+
+Sutskever et al. 2014, section 3.2, take finished hypotheses out of the beam and do not say whether
+others take their place; Bahdanau et al. 2015 say only that they use beam search.
 
 Departures and readings: the translation of a non-empty sentence is never empty (`</s>` cannot be
 its first token); the score is still the model's log p, as nothing is renormalised. Search takes at

@@ -1,4 +1,9 @@
-"""Average the next-token probabilities of several models."""
+"""Average the next-token probabilities of several models.
+
+Sutskever et al. 2014, section 3.6, translate with ensembles and do not say how their models are
+combined. Both means are readings: that of the probabilities, which is again a distribution and the
+default, and that of their logarithms.
+"""
 
 import math
 from collections.abc import Sequence
@@ -14,8 +19,8 @@ class ModelAveraging:
     """A weighted mean over the models of an ensemble.
 
     weights: one per model, above 0; only their ratios matter; equal weights if empty.
-    log_linear: average log-probabilities instead of probabilities (Sutskever et al. 2014, section
-        3.6). This geometric mean is not normalised: it gives scores, still 0 or less.
+    log_linear: average log-probabilities instead of probabilities. This geometric mean is not
+        normalised: it gives scores, still 0 or less.
     """
 
     weights: tuple[float, ...] = ()

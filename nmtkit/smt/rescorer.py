@@ -5,8 +5,9 @@
     for entry in Rescorer.load("cslm").rescore(read_nbest("moses.100best.gz")):
         print(entry.line)
 
-A translation model gives log p(hypothesis | source), a language model log p(hypothesis): Sutskever
-et al. 2014, section 3.7; Cho et al. 2014, section 4.1.2. Each model has its own feature.
+A translation model gives log p(hypothesis | source), as in Sutskever et al. 2014, section 3.2; a
+language model log p(hypothesis), which Cho et al. 2014, section 4.1.2, use while decoding, not on
+lists. Each model has its own feature.
 """
 
 import itertools
@@ -53,7 +54,7 @@ class Rescorer:
         for language models.
     :param batch_size: hypotheses scored together.
     :param count_unknown: add a feature `WP0` with the value -w for a hypothesis with w tokens that
-        are unknown to the first model (Cho et al. 2014, section 4.1: the word penalty).
+        are unknown to the first model (Cho et al. 2014, section 4.2: the word penalty).
     :raises ConfigError: the numbers of names and models differ, or a name is invalid or repeated.
     """
 

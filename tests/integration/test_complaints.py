@@ -1,6 +1,7 @@
 """Problems that users reported with similar tools; each test names the public issues."""
 
 import itertools
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -190,3 +191,25 @@ def test_translate_and_score_give_the_same_scores(
         words = ["score", "-m", model, "--tokenized", tmp_path / "one.en", "-"]
         score = float(nmtkit(*words, input=f"{row[1]}\n").stdout)
         assert score == pytest.approx(float(row[0]), abs=2e-5)
+
+
+def test_score_adds_the_end_of_a_sentence_to_an_unfinished_translation(
+    nmtkit: Nmtkit, model: Path, tmp_path: Path
+) -> None:
+    """The two scores differ by it, as the translation has no `</s>`."""
+    source = tmp_path / "source"
+    source.write_text("one two three four five six seven\nnine zero\n")
+    ratios = ["--min-length-ratio", 3, "--max-length-ratio", 3]  # no </s> before the limit
+    rows = nmtkit("translate", "-m", model, source, "--json", "--tokenized", "--no-unk", *ratios)
+    translations = [json.loads(line)["translations"][0] for line in rows.stdout.splitlines()]
+    assert not all(translation["finished"] for translation in translations)
+    text = "".join(f"{translation['text']}\n" for translation in translations)
+    words = ["score", "-m", model, "--tokenized", source, "-"]
+    totals = [float(line) for line in nmtkit(*words, input=text).stdout.split()]
+    each = nmtkit(*words, "--per-word", input=text).stdout.splitlines()
+    for translation, total, line in zip(translations, totals, each, strict=True):
+        scores = [float(score) for score in line.split()]
+        end = 0.0 if translation["finished"] else scores.pop()
+        assert scores == pytest.approx(translation["word_scores"], abs=2e-5)
+        assert total == pytest.approx(translation["score"] + end, abs=2e-5)
+        assert end < 0 or translation["finished"]
