@@ -118,7 +118,8 @@ def test_every_table_says_which_parameters_it_has_and_counts_up_to_them(work: Pa
         ]
         assert ours == figures
         text = (work / "results/tables.md").read_text()
-        assert text.count(f"(params.{params}).") == text.count("\n## ")
+        run = text.count("\n## ") - text.count("None of its systems was run.")
+        assert text.count(f"(params.{params}).") == run > 2
 
 
 def test_only_the_tables_of_the_workshop_exclude_unknown_words_everywhere(work: Path) -> None:
