@@ -144,20 +144,17 @@ $(call sets,oracle,hyp): $(smt)/oracle/%.hyp: $(by_moses)/%.1000best.gz $(smt)/t
 	mkdir -p $(@D)
 	$(NMTKIT) nbest rerank $< --oracle $(smt)/text/$*.tgt $(whole)
 
-# The unweighted mean with log p of one or five LSTMs, each a feature: RNN0 to RNN4.
+# Half the baseline's score, half log p of one LSTM or of an ensemble of five: the feature RNN0.
 lstms_forward    := $(WORK)/lstm/seq2seq-lstm-forward.$(first)
 lstms_reversed   := $(WORK)/lstm/seq2seq-lstm.$(first)
 lstms_reversed-5 := $(foreach s,1 2 3 4 5,$(WORK)/lstm/seq2seq-lstm.$s)
-averages_forward    := --mean-with RNN0
-averages_reversed   := --mean-with RNN0
-averages_reversed-5 := $(foreach i,0 1 2 3 4,--mean-with RNN$i)
 define rescored
 $(call sets,$1,gz): $(smt)/$1/%.gz: $(by_moses)/%.1000best.gz $(by_moses)/%.tok.en $(addsuffix /done,$(lstms_$1))
 	mkdir -p $$(@D)
-	$$(launch) $$(NMTKIT) nbest score $(addprefix -m ,$(lstms_$1)) $$< $(by_moses)/$$*.tok.en \
+	$$(launch) $$(NMTKIT) nbest score $(addprefix -m ,$(lstms_$1)) --ensemble $$< $(by_moses)/$$*.tok.en \
 	  --threads $$(THREADS) --force -o $$@
 $(call sets,$1,hyp): $(smt)/$1/%.hyp: $(smt)/$1/%.gz
-	$$(rerank) $(averages_$1) $$(whole)
+	$$(rerank) --mean-with RNN0 $$(whole)
 endef
 $(foreach way,forward reversed reversed-5,$(eval $(call rescored,$(way))))
 

@@ -6,7 +6,8 @@
         print(entry.line)
 
 A translation model gives log p(hypothesis | source), a language model log p(hypothesis): Sutskever
-et al. 2014, section 3.7; Cho et al. 2014, section 4.1.2. Each model has its own feature.
+et al. 2014, section 3.2; Cho et al. 2014, section 4.1.2. Each model has its own feature, or all
+models as an ensemble have one, as in table 2 of Sutskever et al.
 """
 
 import itertools
@@ -45,15 +46,15 @@ WORD_PENALTY = "WP0"
 
 
 class Rescorer:
-    """Adds one feature per model to the lines of n-best lists.
+    """Adds one feature per model or ensemble to the lines of n-best lists.
 
-    :param scorers: one per model.
+    :param scorers: one per feature, of a model or an ensemble.
     :param names: of the features; by default RNN0, RNN1, ... for translation models and CSLM0, ...
         for language models.
     :param batch_size: hypotheses scored together.
     :param count_unknown: add a feature `WP0` with the value -w for a hypothesis with w tokens that
         are unknown to the first model (Cho et al. 2014, section 4.1: the word penalty).
-    :raises ConfigError: the numbers of names and models differ, or a name is invalid or repeated.
+    :raises ConfigError: the numbers of names and features differ, or a name is invalid or repeated.
     """
 
     def __init__(
@@ -78,12 +79,22 @@ class Rescorer:
         device: str = "auto",
         batch_size: int = 64,
         count_unknown: bool = False,
+        ensemble: bool = False,
+        weights: Sequence[float] = (),
+        log_linear: bool = False,
     ) -> "Rescorer":
         """Load models from their folders.
 
-        :raises NmtkitError: a folder is incomplete, or the names are invalid.
+        :param ensemble: all models together have one feature; by default each has its own.
+        :param weights, log_linear: of an ensemble, see `Ensemble.averaged`.
+        :raises NmtkitError: a folder is incomplete, the names or weights are invalid, or the target
+            vocabularies of an ensemble differ.
         """
-        ensembles = [Ensemble.load([folder], device) for folder in folders]
+        if ensemble:
+            _check_one_name(names)
+            ensembles = [Ensemble.load(folders, device).averaged(weights, log_linear)]
+        else:
+            ensembles = [Ensemble.load([folder], device) for folder in folders]
         scorers = [Scorer(ensemble, batch_size) for ensemble in ensembles]
         return cls(scorers, names, batch_size, count_unknown)
 
@@ -123,7 +134,7 @@ class Rescorer:
                     yield self._with_features(entry, values[entry.hypothesis])
 
     def summary(self) -> list[str]:
-        """Return one line per model with the cost and the unknown tokens of the hypotheses."""
+        """Return one line per feature with the cost and the unknown tokens of the hypotheses."""
         return [
             f"{name}: {totals.summary('hypotheses')}; {totals.unknown} tokens unknown"
             for name, totals in zip(self.names, self.totals, strict=True)
@@ -201,6 +212,13 @@ def _default_names(translating: Sequence[bool]) -> list[str]:
         names.append(f"{kind}{seen[kind]}")
         seen[kind] += 1
     return names
+
+
+def _check_one_name(names: Sequence[str]) -> None:
+    if len(names) > 1:
+        raise ConfigError(
+            f"{len(names)} feature names for an ensemble, which is one feature; give one, or none"
+        )
 
 
 def _check_names(names: Sequence[str], models: int) -> None:

@@ -274,11 +274,13 @@ def test_moses_output_is_rescored_tuned_and_reported(finished: Run, tmp_path: Pa
     reranked = [call for call in calls if call.startswith("nbest rerank")]
     for words in (
         "--mean-with RNN0",
-        "--mean-with RNN3 --mean-with RNN4",
         "--oracle",
         "--weights-file",
     ):
         assert any(words in call for call in reranked)
+    assert not any("RNN1" in call for call in reranked)  # half and half, also with five models
+    rescored = [call for call in calls if call.startswith("nbest score") and "--ensemble" in call]
+    assert sorted(call.count("-m ") for call in rescored) == [1, 1, 5]
     assert any(call.startswith("nbest tune") and "--start" in call for call in calls)
     assert any(call.startswith("phrase-table report") for call in calls)
     text = (run.work / "results/tables.md").read_text()
