@@ -188,8 +188,11 @@ $(smt)/%.10-20-no-unk.json: $(smt)/%.hyp $(references) $(P_rnn)/vocab.tgt
 $(P_phrases)/manifest.json: $(by_moses)/phrase-table.gz
 	mkdir -p $(WORK)/phrases
 	$(NMTKIT) prepare -s en -t fr --clean none --phrase-table $< --workers $(WORKERS) --force --output $(@D)
-$(P_phrases)/vocab.tgt: $(P_phrases)/manifest.json
-	$(NMTKIT) shortlist $(@D) $(SHORTLIST_phrases) --force
+# The most frequent words of the corpus; the table has each phrase pair once.
+$(P_phrases)/vocab.tgt: $(P_phrases)/manifest.json $(P_rnn)/manifest.json
+	for side in src tgt; do \
+	  $(NMTKIT) shortlist $(P_rnn)/train.$$side $(SHORTLIST_phrases) --force -o $(@D)/vocab.$$side || exit; \
+	done
 $(smt)/phrases/phrases.md: $(by_moses)/phrase-table.gz $(WORK)/phrases/phrase-rnn.$(first)/done
 	$(launch) $(NMTKIT) phrase-table report $< -m $(WORK)/phrases/phrase-rnn.$(first) \
 	  --threads $(THREADS) --format svg --force -o $(@D)

@@ -40,6 +40,8 @@ elif command == "prepare":
         for name, at in (("train", 1), ("dev", 1), ("test", 2)):
             for side, path in zip(("src", "tgt"), words[words.index("--" + name) + at :]):
                 write(out + "/" + name + "." + side, open(path).read())
+elif command == "shortlist" and "-o" in words:
+    write(after("-o"), "</s>\\t1\\n")
 elif command == "shortlist":
     for side in ("src", "tgt"):
         write(words[0] + "/vocab." + side, "</s>\\t1\\n")
@@ -286,6 +288,21 @@ def test_moses_output_is_rescored_tuned_and_reported(finished: Run, tmp_path: Pa
     text = (run.work / "results/tables.md").read_text()
     assert "| oracle (paper: about 45) | 45 | 1.00 |" in text
     assert "RNN (paper: dev 31.2, test 33.87): needs the decoder of Moses: set MOSES." in text
+
+
+def test_the_shortlist_of_phrases_counts_the_corpus_and_not_the_table(
+    finished: Run, tmp_path: Path
+) -> None:
+    """Cho et al. 2014, section 4.1: the most frequent words, of a text where words repeat."""
+    run, moses = Run(tmp_path, finished), moses_output(tmp_path / "moses", 100)
+    settings = [f"MOSES_OUTPUT={moses}", "MOSES_DEV=val", "MOSES_TEST=test2016"]
+    run.make(str(run.work / "phrases/prepared/vocab.tgt"), *settings)
+    counted = [call for call in run.new_calls() if call.startswith("shortlist")]
+    assert [call for call in counted if "phrases" in call] == [
+        f"shortlist {run.work}/rnn/prepared/train.{side} --size 1000 --force"
+        f" -o {run.work}/phrases/prepared/vocab.{side}"
+        for side in ("src", "tgt")
+    ]
 
 
 def test_lists_of_another_test_set_are_refused(finished: Run, tmp_path: Path) -> None:
