@@ -65,7 +65,7 @@ $(call sets,moses,tok.fr): $(by_moses)/%.tok.fr: $(P_rnn)/manifest.json
 
 # The papers' language model had 418 million more words; see README.md.
 $(smt)/lm.bin: $(smt)/corpus.fr
-	$(MOSES)/bin/lmplz -o 5 -S 50% -T $(smt)/ < $< > $(smt)/lm.arpa
+	$(MOSES)/bin/lmplz -o $(LM_ORDER) -S 50% -T $(smt)/ < $< > $(smt)/lm.arpa
 	$(MOSES)/bin/build_binary $(smt)/lm.arpa $@.part && mv $@.part $@
 
 $(smt)/aligned.grow-diag-final-and: $(smt)/corpus.en $(smt)/corpus.fr
@@ -78,7 +78,7 @@ $(call ini,model): $(smt)/aligned.grow-diag-final-and $(smt)/lm.bin
 	$(scripts)/training/train-model.perl -root-dir $(trained_in) -corpus $(smt)/corpus -f en -e fr \
 	  -first-step 4 -alignment grow-diag-final-and -alignment-file $(smt)/aligned \
 	  -reordering msd-bidirectional-fe -max-phrase-length 7 -cores $(WORKERS) \
-	  -lm 0:5:$(abspath $(smt)/lm.bin):8 -external-bin-dir $(FAST_ALIGN)
+	  -lm 0:$(LM_ORDER):$(abspath $(smt)/lm.bin):8 -external-bin-dir $(FAST_ALIGN)
 
 $(by_moses)/phrase-table.gz: $(call ini,model)
 	mkdir -p $(@D)

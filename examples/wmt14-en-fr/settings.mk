@@ -98,5 +98,7 @@ FAST_ALIGN   ?=
 MOSES_OUTPUT ?=
 MOSES_DEV    ?= dev
 MOSES_TEST   ?= test
+# Order of Moses's language model (Cho et al. 2014b: 4).
+LM_ORDER     ?= 4
 # Algorithm of `nmtkit nbest tune`: Och's MERT as in the papers; MIRA is faster.
 TUNE         ?= $(if $(filter paper,$(SIZE)),--method mert,--method mira)

@@ -322,6 +322,7 @@ def test_moses_is_trained_tuned_and_gets_neural_scores(tmp_path: Path) -> None:
     text = "\n".join(lines)
     for program in ("lmplz", "train-model.perl", "filter-model-given-input.pl"):
         assert text.count(f"/{program} ") == 1
+    assert "lmplz -o 4 " in text and f"-lm 0:4:{tmp_path}" in text  # Cho et al. 2014b
     assert text.count("/mert-moses.pl ") == 3  # the baseline, with RNN, with RNN and WP
     assert text.count("-n-best-list ") == 6
     assert "s/num-features=4/num-features=5/" in text and "--count-unknown" in text
