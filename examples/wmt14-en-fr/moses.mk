@@ -15,13 +15,13 @@ sets       = $(smt)/$1/dev.$2 $(smt)/$1/test.$2
 has        = $(filter $1,$(SYSTEMS))
 
 ifneq ($(MOSES)$(MOSES_OUTPUT),)
-smt_systems := moses cslm $(if $(call has,lstm),rescoring) $(if $(call has,lstm-forward),rescoring-forward) \
+smt_systems := moses cslm-rescoring $(if $(call has,lstm),rescoring) $(if $(call has,lstm-forward),rescoring-forward) \
                $(if $(call has,ensemble-5),rescoring-5) $(if $(MOSES),moses-decoder)
 else
 smt_systems :=
 endif
 no_moses    := needs the output of Moses: set MOSES or MOSES_OUTPUT
-reasons     := $(if $(smt_systems),,$(foreach s,moses cslm rescoring rescoring-forward rescoring-5,\
+reasons     := $(if $(smt_systems),,$(foreach s,moses cslm-rescoring rescoring rescoring-forward rescoring-5,\
                  --reason '$s=$(no_moses)')) \
                $(if $(MOSES),,--reason 'moses-decoder=needs the decoder of Moses: set MOSES')
 

@@ -156,3 +156,15 @@ def test_members_of_an_ensemble_differ_in_their_seed() -> None:
         assert [f"--model none/toy/seq2seq-lstm.{seed} " in line for seed in range(1, 6)] == [
             True
         ] * 5
+
+
+@make
+def test_cslm_is_scored_on_text_held_out_from_its_training_text() -> None:
+    lines = commands("cslm", "SEEDS=1").splitlines()
+    [prepare] = [line for line in lines if "--held-out" in line]
+    assert "/toy/prepared/train.tgt" in prepare and "--output none/cslm/prepared" in prepare
+    [train] = [line for line in lines if "nmtkit train" in line]
+    assert "nmtkit train none/cslm/prepared " in train and "--recipe cslm " in train
+    [score] = [line for line in lines if "nmtkit score" in line]
+    assert "none/cslm/text/dev.tgt" in score and "dev.src" not in score
+    assert any("CSLM | 45.80 | perplexity none/cslm/cslm.1/dev.scores" in line for line in lines)

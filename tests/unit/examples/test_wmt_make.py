@@ -3,6 +3,7 @@
 A stand-in for nmtkit writes similar files at once; tests/faults/wmt14.py runs the real one.
 """
 
+import math
 import os
 import shutil
 import subprocess
@@ -34,9 +35,14 @@ if command == "select":
     for source, target in zip(words[at + 1 : at + 3], words[words.index("--output") + 1 :]):
         write(target, open(source).read())
 elif command == "prepare":
-    out = after("--output")
+    out, lines = after("--output"), {{}}
     write(out + "/manifest.json", "{{}}")
-    if "--train" in words:
+    if "--held-out" in words:
+        for name, rows in (("dev", slice(1)), ("train", slice(1, None))):
+            for side, path in zip(("src", "tgt"), words[words.index("--train") + 2 :]):
+                lines[side] = lines.get(side) or read(path)
+                write(out + "/" + name + "." + side, "\\n".join([*lines[side][rows], ""]))
+    elif "--train" in words:
         for name, at in (("train", 1), ("dev", 1), ("test", 2)):
             for side, path in zip(("src", "tgt"), words[words.index("--" + name) + at :]):
                 write(out + "/" + name + "." + side, open(path).read())
@@ -191,7 +197,7 @@ def commands(run: Run, *words: str, **settings: str) -> list[str]:
 def test_the_papers_size_uses_only_the_recipe(tmp_path: Path) -> None:
     lines = commands(Run(tmp_path), size="paper")
     trained = [line.split() for line in lines if " train " in line and "--recipe" in line]
-    assert len(trained) == 13
+    assert len(trained) == 14
     for words in trained:
         settings = [words[at + 1] for at, word in enumerate(words) if word == "--set"]
         name = Path(words[words.index("--output") + 1]).name
@@ -199,7 +205,28 @@ def test_the_papers_size_uses_only_the_recipe(tmp_path: Path) -> None:
         assert settings == [*long, f"training.seed={name.rpartition('.')[2]}"]
         assert "--config" not in words
     sizes = [line.split("prepared ")[1] for line in lines if " shortlist " in line]
-    assert sorted(sizes) == ["--size 30000 --force", "--src-size 160000 --tgt-size 80000 --force"]
+    assert sorted(sizes) == [
+        "--size 15000 --force",
+        "--size 30000 --force",
+        "--src-size 160000 --tgt-size 80000 --force",
+    ]
+
+
+def test_cslm_is_validated_on_a_thousandth_of_its_training_text(finished: Run) -> None:
+    """Cho et al. 2014, section 4.1.2: no sentence of the dev set is trained on."""
+    prepared, text = finished.work / "cslm/prepared", finished.work / "rnn/prepared/train.tgt"
+    lines = text.read_text().splitlines()
+    dev, train = ((prepared / f"{name}.tgt").read_text().splitlines() for name in ("dev", "train"))
+    assert sorted(dev + train) == sorted(lines)
+    output = finished.make("-n", "-B", str(prepared / "vocab.tgt"))[1]
+    [command] = [line for line in output.replace("\\\n", " ").splitlines() if "--held-out" in line]
+    arithmetic = command.split("--held-out ")[1].split(" --force")[0]
+    count = subprocess.check_output(["bash", "-c", f"echo {arithmetic}"], text=True)
+    assert int(count) == math.ceil(len(lines) / 1000) > 0
+    scored = finished.make("-n", "-B", str(finished.work / "cslm/cslm.1/dev.scores"))[1]
+    [score] = [line for line in scored.splitlines() if " score --model" in line]
+    assert score.count("/text/dev.") == 1 and "cslm/text/dev.tgt >" in score  # it has no source
+    assert "| CSLM | 45.8 | " in (finished.work / "results/tables.md").read_text()
 
 
 def test_ensembles_have_two_and_five_members_and_the_papers_beams(tmp_path: Path) -> None:
