@@ -1,13 +1,18 @@
-"""Measure the benefit and the cost of `nmtkit select`: perplexity, time and memory.
+"""Measure the benefit and the cost of `nmtkit select`: perplexity, precision, time and memory.
 
     python bench/selection.py --domain news.en news.fr --test held.en held.fr --pool a.en a.fr
         [--pool b.en b.fr] [--words 100000 200000 400000] [--draws 3] [--times 1 10] [--workers 2]
         [-s en] [-t fr] --work folder --output selection.md
+    python bench/selection.py --domain news.en news.fr --hidden more.en more.fr --pool a.en a.fr
+        [--domain-pairs 1000 20000] --work folder --output selection.md
 
 For each number of words, that many are selected from the pool, and as many are drawn at random with
 several seeds. From each, n-gram models are trained, one per side, with a common vocabulary: words
 that the domain has at least twice, and <unk>. The table has their perplexities on the test set. A
 second table has the cost of selection, from the pool and from the pool repeated several times.
+
+`--hidden` is text of the domain that is added to the pool. A third table has the share of it among
+as many of the best pairs, if the domain is known by its first N pairs (`--domain-pairs`).
 """
 
 import argparse
@@ -15,9 +20,11 @@ import dataclasses
 import math
 import sys
 from collections.abc import Iterable, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from timing import (
     NMTKIT,
     BenchError,
@@ -80,16 +87,30 @@ class Job:
         text = TextConfig(src_language=options.src_language, tgt_language=options.tgt_language)
         return SelectSettings(text=text, order=options.order)
 
-    def select(self, pools: Sequence[Bitext], words: int) -> tuple[Bitext, CommandCost]:
-        """Run the command; return its output files and its cost."""
+    def select(
+        self, pools: Sequence[Bitext], *amount: Any, domain: Bitext | None = None
+    ) -> tuple[Bitext, CommandCost]:
+        """Run the command; return its output files and its cost.
+
+        :param amount: options such as "--words", 1000.
+        """
         options, work = self.options, self.options.work
         output = (work / "selected.src", work / "selected.tgt")
-        command: list[Any] = [*NMTKIT, "select", "--domain", *options.domain, "--words", words]
+        command: list[Any] = [*NMTKIT, "select", "--domain", *(domain or options.domain), *amount]
         for files in pools:
             command += ["--pool", *files]
         command += ["-s", options.src_language, "-t", options.tgt_language, "--force"]
         command += ["--order", options.order, "--workers", options.workers, "--output", *output]
         return output, run_command(list(map(str, command)), work / "select.log")
+
+    def head(self, bitext: Bitext, pairs: int) -> Bitext:
+        """Write the first pairs of a bitext, and return the files."""
+        paths = (self.options.work / "head.src", self.options.work / "head.tgt")
+        for side, path in enumerate(paths):
+            blocks = (block.sides[side].split(b"\n") for block in read_blocks([bitext]))
+            lines = islice(chain.from_iterable(blocks), pairs)
+            path.write_bytes(b"".join(line + b"\n" for line in lines))
+        return paths
 
     def draw(self, words: int, seed: int) -> Bitext:
         """Draw random pairs of the pool with the given number of source words."""
@@ -121,7 +142,7 @@ def quality(job: Job) -> list[dict[str, Any]]:
     rows = [{"what": "the domain's own text", "selected": domain_own, "random": []}]
     for words in options.words:
         report_progress(f"the best {words:,} words against random ones")
-        bitexts = [job.select(options.pool, words)[0]]
+        bitexts = [job.select(options.pool, "--words", words)[0]]
         selected = perplexities(vocabularies, words_of(job.settings, bitexts), test, options.order)
         random = []
         for seed in range(1, options.draws + 1):
@@ -132,6 +153,23 @@ def quality(job: Job) -> list[dict[str, Any]]:
     return rows
 
 
+def precision(job: Job) -> list[dict[str, Any]]:
+    """Return the share of the hidden pairs among as many of the best, by size of the domain."""
+    options, rows = job.options, []
+    hidden = sum(block.sides[0].count(b"\n") + 1 for block in read_blocks([options.hidden]))
+    scores_file = options.work / "scores"
+    for pairs in options.domain_pairs:
+        report_progress(f"looking for {hidden:,} pairs of the domain, known by {pairs:,}")
+        domain = job.head(options.domain, pairs)
+        pools = [*options.pool, options.hidden]
+        job.select(pools, "--pairs", hidden, "--scores-file", scores_file, domain=domain)
+        scores = np.loadtxt(scores_file)
+        best = np.argsort(scores, kind="stable")[:hidden]
+        share = float((best >= len(scores) - hidden).mean())
+        rows.append({"pairs": pairs, "hidden": hidden, "pool": len(scores), "precision": share})
+    return rows
+
+
 def cost(job: Job) -> list[dict[str, Any]]:
     """Return the cost of selection by size of the pool."""
     rows = []
@@ -139,7 +177,7 @@ def cost(job: Job) -> list[dict[str, Any]]:
         pools = job.write_repeated(times)
         pairs = sum(block.sides[0].count(b"\n") + 1 for block in read_blocks(pools))
         report_progress(f"selecting from {pairs:,} pairs")
-        cost_of_run = job.select(pools, job.options.words[0])[1]
+        cost_of_run = job.select(pools, "--words", job.options.words[0])[1]
         rows.append({"pairs": pairs, **dataclasses.asdict(cost_of_run)})
         for files in pools if times > 1 else ():
             for path in files:
@@ -147,7 +185,7 @@ def cost(job: Job) -> list[dict[str, Any]]:
     return rows
 
 
-def report(options: argparse.Namespace, qualities: list[Any], costs: list[Any]) -> str:
+def quality_table(options: argparse.Namespace, qualities: list[Any]) -> str:
     languages = (options.src_language, options.tgt_language)
     header = ["training text"]
     header += [f"{kind}, {language}" for kind in ("selected", "random") for language in languages]
@@ -156,7 +194,11 @@ def report(options: argparse.Namespace, qualities: list[Any], costs: list[Any]) 
         random = list(zip(*row["random"], strict=True))
         random_cells = [with_spread(Spread.of(values), 1) for values in random] or ["", ""]
         rows.append([row["what"], *(f"{value:,.1f}" for value in row["selected"]), *random_cells])
-    cost_rows = [
+    return table(header, rows)
+
+
+def cost_table(costs: list[Any]) -> str:
+    rows = [
         [
             f"{row['pairs']:,}",
             f"{row['seconds']:,.0f}",
@@ -167,8 +209,21 @@ def report(options: argparse.Namespace, qualities: list[Any], costs: list[Any]) 
         for row in costs
     ]
     memory = "MiB of the largest process"
-    cost_header = ["pairs in the pool", "seconds", "processor s", "pairs per processor s", memory]
-    return f"{machine()}\n\n{table(header, rows)}\n{table(cost_header, cost_rows)}"
+    header = ["pairs in the pool", "seconds", "processor s", "pairs per processor s", memory]
+    return table(header, rows)
+
+
+def precision_table(precisions: list[Any]) -> str:
+    rows = [[f"{row['pairs']:,}", f"{row['precision']:.3f}"] for row in precisions]
+    return table(["pairs of the domain", "precision"], rows)
+
+
+def report(
+    options: argparse.Namespace, qualities: list[Any], costs: list[Any], precisions: list[Any]
+) -> str:
+    parts = [quality_table(options, qualities), cost_table(costs)] if costs else []
+    parts += [precision_table(precisions)] if precisions else []
+    return f"{machine()}\n\n" + "\n".join(parts)
 
 
 def arguments() -> argparse.Namespace:
@@ -177,7 +232,11 @@ def arguments() -> argparse.Namespace:
     )
     pair: dict[str, Any] = {"nargs": 2, "type": Path, "required": True, "metavar": ("SRC", "TGT")}
     parser.add_argument("--domain", **pair)
-    parser.add_argument("--test", **pair)
+    known = parser.add_mutually_exclusive_group(required=True)
+    optional = {**pair, "required": False}
+    known.add_argument("--test", **optional)
+    known.add_argument("--hidden", **optional)
+    parser.add_argument("--domain-pairs", nargs="+", type=int, default=[1000, 5000, 20_000])
     parser.add_argument("--pool", action="append", **pair)
     parser.add_argument("--words", nargs="+", type=int, default=[100_000, 200_000, 400_000])
     parser.add_argument("--draws", type=int, default=3)
@@ -197,12 +256,14 @@ def main() -> None:
     job = Job(options)
     try:
         # Costs first: a child's peak memory includes that of this process at its start.
-        costs = cost(job)
-        qualities = quality(job)
+        costs = cost(job) if options.test else []
+        qualities = quality(job) if options.test else []
+        precisions = precision(job) if options.hidden else []
     except (BenchError, NmtkitError) as error:
         sys.exit(f"bench: {error}")
     figures = {"machine": machine(), "perplexities": qualities, "costs": costs}
-    write_report(options.output, report(options, qualities, costs), figures)
+    figures["precisions"] = precisions
+    write_report(options.output, report(options, qualities, costs, precisions), figures)
 
 
 if __name__ == "__main__":

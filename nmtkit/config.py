@@ -180,7 +180,9 @@ class SearchConfig:
     penalty: what a score is divided by. "power": length^length_penalty; "wu":
         ((5 + length) / 6)^length_penalty (Wu et al. 2016, eq. (14)).
     coverage_penalty: weight of the coverage penalty, by which finished hypotheses that leave source
-        words unaligned rank lower (`search/coverage.py`); 0: off.
+        words unaligned rank lower (`search/coverage.py`); 0: off. With `penalty` "power" it is
+        added to a score before the division, with "wu" after it (Wu et al. 2016: 0.2, with a
+        `length_penalty` of 0.2).
     forbid_unk: never choose `<unk>`.
     max_length_ratio: maximum length of a translation, as a multiple of the source length; the limit
         is at least 10 tokens.

@@ -9,7 +9,8 @@
 #
 # and may set launch (a prefix of commands that need a device), recipe, updates_for, cooldown, PARAMS
 # (which parameters translate and score: last, those that a training ended with, as in the papers, or
-# best) and SEARCH (options of `nmtkit translate`). A step writes a file under a temporary name and renames it,
+# best), SEARCH (options of `nmtkit translate`), and for CSLM cslm_text (the corpus whose text it reads)
+# and SHORTLIST_cslm (options of `nmtkit shortlist`). A step writes a file under a temporary name and renames it,
 # so that a killed step leaves no partial file under the final name.
 
 systems := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
@@ -59,6 +60,17 @@ shortest = paste $(prepared)/train.src $(prepared)/train.tgt | $(join) | awk -F 
     print $$1 > "$(@D)/$(basename $(@F)).src.part"; print $$2 > "$(@D)/$(basename $(@F)).tgt.part" }' && \
   for side in src tgt; do mv $(made).part $(made) || exit; done
 
+# CSLM is validated on a random 0.1 % of its training text (Cho et al. 2014, section 4.1.2).
+P_cslm     := $(WORK)/cslm/prepared
+cslm_side   = <($(join) $(P_$(cslm_text))/train.$1)
+thousandth  = $$(( ($$(wc -l < $1) + 999) / 1000 ))
+$(P_cslm)/vocab.tgt: $$(P_$$(cslm_text))/vocab.tgt
+	mkdir -p $(WORK)/cslm
+	$(NMTKIT) prepare -s en -t fr --clean none --subword none --tokenized \
+	  --train corpus $(call cslm_side,src) $(call cslm_side,tgt) \
+	  --held-out $(call thousandth,$(P_$(cslm_text))/train.tgt) --force --output $(@D)
+	$(NMTKIT) shortlist $(@D) $(SHORTLIST_cslm) --force
+
 # ---- Models: CORPUS/MODEL.SEED is a model folder, CORPUS/MODEL.1+2 an ensemble of two
 
 # MODEL is a recipe; rnnenc-30-reverse is the recipe rnnenc-30 from French to English. At the small
@@ -98,7 +110,8 @@ $(WORK)/%/done: $(vocabulary)
 	  2>> $(@D).log; } 2>> $(@D).cpu || { tail -n 3 $(@D).log >&2; false; }
 	touch $@
 
-# CORPUS/MODEL.SEED/SET.BEAM.hyp: translations; SET.scores: log p of each reference; SET.HOW.seg:
+# CORPUS/MODEL.SEED/SET.BEAM.hyp: translations; SET.scores: log p of each reference, which for CSLM
+# has no source; SET.HOW.seg:
 # translations by segments, split by confidence in both directions or at random.
 set       = $(firstword $(subst ., ,$(@F)))
 beam      = $(word 2,$(subst ., ,$(@F)))
@@ -117,7 +130,7 @@ $(WORK)/%.hyp: $(trained) $(source)
 
 $(WORK)/%.scores: $(trained) $(source)
 	mkdir -p $(@D)
-	$(launch) $(NMTKIT) score $(using) $(call pair,$(set)) $(whole)
+	$(launch) $(NMTKIT) score $(using) $(if $(filter cslm,$(kind)),$(lastword $(call pair,$(set))),$(call pair,$(set))) $(whole)
 
 $(WORK)/%.confidence.seg: $(trained) $(back) $(source)
 	$(translate) --beam $(BEAM) --segment confidence --reverse-model $(@D)/../rnnenc-30-reverse.$(seed) \

@@ -15,13 +15,13 @@ sets       = $(smt)/$1/dev.$2 $(smt)/$1/test.$2
 has        = $(filter $1,$(SYSTEMS))
 
 ifneq ($(MOSES)$(MOSES_OUTPUT),)
-smt_systems := moses cslm $(if $(call has,lstm),rescoring) $(if $(call has,lstm-forward),rescoring-forward) \
+smt_systems := moses cslm-rescoring $(if $(call has,lstm),rescoring) $(if $(call has,lstm-forward),rescoring-forward) \
                $(if $(call has,ensemble-5),rescoring-5) $(if $(MOSES),moses-decoder)
 else
 smt_systems :=
 endif
 no_moses    := needs the output of Moses: set MOSES or MOSES_OUTPUT
-reasons     := $(if $(smt_systems),,$(foreach s,moses cslm rescoring rescoring-forward rescoring-5,\
+reasons     := $(if $(smt_systems),,$(foreach s,moses cslm-rescoring rescoring rescoring-forward rescoring-5,\
                  --reason '$s=$(no_moses)')) \
                $(if $(MOSES),,--reason 'moses-decoder=needs the decoder of Moses: set MOSES')
 
@@ -65,7 +65,7 @@ $(call sets,moses,tok.fr): $(by_moses)/%.tok.fr: $(P_rnn)/manifest.json
 
 # The papers' language model had 418 million more words; see README.md.
 $(smt)/lm.bin: $(smt)/corpus.fr
-	$(MOSES)/bin/lmplz -o 5 -S 50% -T $(smt)/ < $< > $(smt)/lm.arpa
+	$(MOSES)/bin/lmplz -o $(LM_ORDER) -S 50% -T $(smt)/ < $< > $(smt)/lm.arpa
 	$(MOSES)/bin/build_binary $(smt)/lm.arpa $@.part && mv $@.part $@
 
 $(smt)/aligned.grow-diag-final-and: $(smt)/corpus.en $(smt)/corpus.fr
@@ -78,7 +78,7 @@ $(call ini,model): $(smt)/aligned.grow-diag-final-and $(smt)/lm.bin
 	$(scripts)/training/train-model.perl -root-dir $(trained_in) -corpus $(smt)/corpus -f en -e fr \
 	  -first-step 4 -alignment grow-diag-final-and -alignment-file $(smt)/aligned \
 	  -reordering msd-bidirectional-fe -max-phrase-length 7 -cores $(WORKERS) \
-	  -lm 0:5:$(abspath $(smt)/lm.bin):8 -external-bin-dir $(FAST_ALIGN)
+	  -lm 0:$(LM_ORDER):$(abspath $(smt)/lm.bin):8 -external-bin-dir $(FAST_ALIGN)
 
 $(by_moses)/phrase-table.gz: $(call ini,model)
 	mkdir -p $(@D)
@@ -144,20 +144,17 @@ $(call sets,oracle,hyp): $(smt)/oracle/%.hyp: $(by_moses)/%.1000best.gz $(smt)/t
 	mkdir -p $(@D)
 	$(NMTKIT) nbest rerank $< --oracle $(smt)/text/$*.tgt $(whole)
 
-# The unweighted mean with log p of one or five LSTMs, each a feature: RNN0 to RNN4.
+# Half the baseline's score, half log p of one LSTM or of an ensemble of five: the feature RNN0.
 lstms_forward    := $(WORK)/lstm/seq2seq-lstm-forward.$(first)
 lstms_reversed   := $(WORK)/lstm/seq2seq-lstm.$(first)
 lstms_reversed-5 := $(foreach s,1 2 3 4 5,$(WORK)/lstm/seq2seq-lstm.$s)
-averages_forward    := --mean-with RNN0
-averages_reversed   := --mean-with RNN0
-averages_reversed-5 := $(foreach i,0 1 2 3 4,--mean-with RNN$i)
 define rescored
 $(call sets,$1,gz): $(smt)/$1/%.gz: $(by_moses)/%.1000best.gz $(by_moses)/%.tok.en $(addsuffix /done,$(lstms_$1))
 	mkdir -p $$(@D)
-	$$(launch) $$(NMTKIT) nbest score $(addprefix -m ,$(lstms_$1)) --params $(PARAMS) $$< $(by_moses)/$$*.tok.en \
+	$$(launch) $$(NMTKIT) nbest score $(addprefix -m ,$(lstms_$1)) --ensemble --params $(PARAMS) $$< $(by_moses)/$$*.tok.en \
 	  --threads $$(THREADS) --force -o $$@
 $(call sets,$1,hyp): $(smt)/$1/%.hyp: $(smt)/$1/%.gz
-	$$(rerank) $(averages_$1) $$(whole)
+	$$(rerank) --mean-with RNN0 $$(whole)
 endef
 $(foreach way,forward reversed reversed-5,$(eval $(call rescored,$(way))))
 
@@ -192,8 +189,11 @@ $(smt)/%.10-20-no-unk.json: $(smt)/%.hyp $(references) $(P_rnn)/vocab.tgt
 $(P_phrases)/manifest.json: $(by_moses)/phrase-table.gz
 	mkdir -p $(WORK)/phrases
 	$(NMTKIT) prepare -s en -t fr --clean none --phrase-table $< --workers $(WORKERS) --force --output $(@D)
-$(P_phrases)/vocab.tgt: $(P_phrases)/manifest.json
-	$(NMTKIT) shortlist $(@D) $(SHORTLIST_phrases) --force
+# The most frequent words of the corpus; the table has each phrase pair once.
+$(P_phrases)/vocab.tgt: $(P_phrases)/manifest.json $(P_rnn)/manifest.json
+	for side in src tgt; do \
+	  $(NMTKIT) shortlist $(P_rnn)/train.$$side $(SHORTLIST_phrases) --force -o $(@D)/vocab.$$side || exit; \
+	done
 $(smt)/phrases/phrases.md: $(by_moses)/phrase-table.gz $(WORK)/phrases/phrase-rnn.$(first)/done
 	$(launch) $(NMTKIT) phrase-table report $< -m $(WORK)/phrases/phrase-rnn.$(first) --params $(PARAMS) \
 	  --threads $(THREADS) --format svg --force -o $(@D)

@@ -54,13 +54,14 @@ SHORTLIST_smoke = --size 1000
 #   grconv              Cho et al. 2014b
 #   segmentation        Pouget-Abadie et al., with controls
 #   lstm lstm-forward ensemble-2 ensemble-5    Sutskever, Vinyals and Le
+#   cslm                the language model of Cho et al. 2014 (EMNLP)
 # and with Moses (below) the systems of moses.mk: moses, rescoring and so on.
 SYSTEMS      ?= $(SYSTEMS_$(SIZE))
 SYSTEMS_paper := rnnenc-30 rnnenc-50 rnnsearch-30 rnnsearch-50 rnnsearch-50-long unk-replacement \
-                 grconv segmentation lstm-forward lstm ensemble-2 ensemble-5
+                 grconv segmentation lstm-forward lstm ensemble-2 ensemble-5 cslm
 SYSTEMS_mini  := $(SYSTEMS_paper)
 SYSTEMS_smoke := rnnenc-30 rnnsearch-50 rnnsearch-50-long unk-replacement grconv segmentation \
-                 lstm ensemble-2
+                 lstm ensemble-2 cslm
 
 # Single models to show in report.html; each translates the test set once more.
 REPORTED     ?= rnnenc-30 rnnenc-50 rnnsearch-50 rnnsearch-50-long grconv lstm
@@ -103,5 +104,7 @@ FAST_ALIGN   ?=
 MOSES_OUTPUT ?=
 MOSES_DEV    ?= dev
 MOSES_TEST   ?= test
+# Order of Moses's language model (Cho et al. 2014b: 4).
+LM_ORDER     ?= 4
 # Algorithm of `nmtkit nbest tune`: Och's MERT as in the papers; MIRA is faster.
 TUNE         ?= $(if $(filter paper,$(SIZE)),--method mert,--method mira)

@@ -77,7 +77,8 @@ def search_options(function: Callable[..., Any]) -> Any:
             type=click.FloatRange(min=0),
             metavar="B",
             help="Prefer translations that cover the whole source: add B times the sum of the logs"
-            " of each source word's attention, at most 1 (Wu et al. 2016)."
+            " of each source word's attention, at most 1, to the score (Wu et al. 2016). With"
+            " '--penalty power' before the division by length^A, with 'wu' after it."
             "  [default: the model's]",
         ),
         option(

@@ -134,7 +134,7 @@ SIDES = {"--side both": 2, "--side src": 1, "--side tgt": 1}
         type=click.IntRange(min=0),
         default=1,
         metavar="N",
-        help="Seed of the sample of the pool that the general language model is trained on.",
+        help="Seed of the samples of the pool that the general language models are trained on.",
     ),
 )
 @language_options
@@ -157,8 +157,8 @@ def command(
 
     A pair is ranked by the difference of its cross-entropies per word under a language model of the
     domain and one of general text, summed over both sides. The models are trained on --domain and
-    on a random sample of the pool of the same length. Pairs with a blank side are never selected.
-    Files are UTF-8, plain or compressed.
+    on random samples of the pool, each about as long; no model scores a pair that it was trained
+    on. Pairs with a blank side are never selected. Files are UTF-8, plain or compressed.
 
     Example:
       nmtkit select -s en -t fr --domain news.en news.fr --pool un.en un.fr --words 300000000 \

@@ -7,16 +7,19 @@ of these differences over both sides.
 
 Departures and readings:
 
-- As in both papers, the vocabulary of both models is the words that occur at least twice in the
-  domain's text, and the general model is trained on a random sample of the general text that is as
+- As in both papers, the vocabulary of all models is the words that occur at least twice in the
+  domain's text, and a general model is trained on a random sample of the general text that is as
   long as the domain's text. Moore and Lewis smooth by absolute discounting; here, as in Axelrod et
   al., by Kneser-Ney.
 - Cross-entropies are in nats per token, `</s>` included. Case is kept.
-- The sampled pairs are ranked like all others, although the general model was trained on them: in
-  a pool that is many times as long as the domain's text they are few.
+- The papers' general model has seen the sampled pairs, so it predicts them too well and they rank
+  too low: the more so, the longer the domain's text and its sample are. Here the pool has two
+  folds, each with a sample and a model of its own, and a pair is scored by the model of the other
+  fold. The text of a pair determines its fold, so no copy of it is in the model's sample either.
 - A pair with a blank side is ranked last, and never selected.
 """
 
+import hashlib
 import heapq
 import math
 import random
@@ -35,7 +38,13 @@ from nmtkit.config import TextConfig
 from nmtkit.errors import ConfigError, DataError
 from nmtkit.io.inputs import Source
 from nmtkit.io.lines import decode_lines, read_raw_blocks
-from nmtkit.preprocessing.ngram_model import Floats, Ints, NgramModel, line_sums
+from nmtkit.preprocessing.ngram_model import (
+    Floats,
+    Ints,
+    NgramModel,
+    line_lengths,
+    line_sums,
+)
 from nmtkit.special_symbols import SPECIAL_WORDS
 from nmtkit.text.pipeline import TextPipeline
 from nmtkit.text.vocabulary import Vocabulary
@@ -45,6 +54,12 @@ RECORD = np.dtype([("score", "<f8"), ("words", "<u4")])
 side where words are counted."""
 
 SIDE_NAMES = ("src", "tgt")
+
+Folds = NDArray[np.int64]
+"""The fold of each pair."""
+
+FOLDS = (0, 1)
+"""Parts of the pool, each scored by a general model that has seen none of its pairs."""
 
 BLOCK_PAIRS = 2000
 """Number of pairs in a block for a worker."""
@@ -57,7 +72,7 @@ class SelectSettings:
     text: languages and tokenisation; no BPE.
     side: side whose cross-entropies are compared.
     order: order of the n-gram language models.
-    seed: seed of the sample that the general model is trained on.
+    seed: seed of the samples that the general models are trained on.
     invalid: "error" refuses a line that is not UTF-8; "drop" ranks its pair last.
     pairs, words: maximum number of selected pairs, or of their words (on the source side, or on the
         target if `side` is "tgt"); 0: no limit. If both are 0, the best cutoff is searched.
@@ -122,13 +137,16 @@ class ModelFiles:
 class CrossEntropyDifference(Protocol):
     """Scores sentences of one language by their similarity to the domain."""
 
-    def score(self, lines: Sequence[str]) -> Floats:
-        """Return H_I(s) - H_N(s) of each line of tokens, in nats per token; no line is blank."""
+    def score(self, lines: Sequence[str], folds: Folds) -> Floats:
+        """Return H_I(s) - H_N(s) of each line of tokens, in nats per token; no line is blank.
+
+        :param folds: fold of each line, by `folds_of`.
+        """
         ...
 
 
 class NgramDifference:
-    """Cross-entropy difference under two `NgramModel`s with the same vocabulary.
+    """Cross-entropy difference under `NgramModel`s with the same vocabulary.
 
     :param folder: folder that `write` wrote the models to.
     :param name: the side, "src" or "tgt".
@@ -137,19 +155,27 @@ class NgramDifference:
     def __init__(self, folder: Path, name: str) -> None:
         self._vocabulary = Vocabulary.load(folder / f"{name}.words")
         self._domain = NgramModel.load(folder / f"{name}.domain")
-        self._general = NgramModel.load(folder / f"{name}.general")
+        self._general = [NgramModel.load(folder / f"{name}.general{fold}") for fold in FOLDS]
 
     @staticmethod
-    def write(folder: Path, name: str, domain: NgramModel, general: NgramModel) -> None:
-        """Write the models to the folder that has their vocabulary as `{name}.words`."""
-        domain.save(folder / f"{name}.domain")
-        general.save(folder / f"{name}.general")
+    def write(folder: Path, name: str, domain: NgramModel, general: Sequence[NgramModel]) -> None:
+        """Write the models to the folder that has their vocabulary as `{name}.words`.
 
-    def score(self, lines: Sequence[str]) -> Floats:
+        :param general: for each fold a model that has seen none of its pairs.
+        """
+        domain.save(folder / f"{name}.domain")
+        for fold, model in zip(FOLDS, general, strict=True):
+            model.save(folder / f"{name}.general{fold}")
+
+    def score(self, lines: Sequence[str], folds: Folds) -> Floats:
         """Return H_I(s) - H_N(s) of each line, in nats per token."""
         ids = token_ids(self._vocabulary, lines)
-        difference = self._general.log_probs(ids) - self._domain.log_probs(ids)
-        return line_sums(difference, ids) / line_sums(np.ones(len(ids)), ids)
+        fold_of_token = np.repeat(folds, line_lengths(ids))
+        difference = -self._domain.log_probs(ids)
+        for fold, model in zip(FOLDS, self._general, strict=True):
+            in_fold = fold_of_token == fold  # whole lines
+            difference[in_fold] += model.log_probs(ids[in_fold])
+        return line_sums(difference, ids) / line_lengths(ids)
 
 
 class KenlmDifference:
@@ -178,8 +204,8 @@ class KenlmDifference:
                     f"{path}: KenLM cannot read it as a language model: {reason}"
                 ) from None
 
-    def score(self, lines: Sequence[str]) -> Floats:
-        """Return H_I(s) - H_N(s) of each line, in nats per token."""
+    def score(self, lines: Sequence[str], folds: Folds) -> Floats:
+        """Return H_I(s) - H_N(s) of each line, in nats per token, whatever its fold."""
         domain, general = ([model.score(line) for line in lines] for model in self._models)
         tokens = np.array([line.count(" ") + 2 for line in lines])
         difference: Floats = (np.array(general) - np.array(domain)) * math.log(10) / tokens
@@ -238,9 +264,9 @@ def score_block(settings: SelectSettings, models: ModelFiles, block: PairBlock) 
     records = np.zeros(len(usable), RECORD)
     records["score"] = np.inf
     if usable.any():
-        scorers = load_differences(settings, models)
+        scorers, folds = load_differences(settings, models), folds_of(texts)
         score = np.sum(
-            [model.score(lines) for model, lines in zip(scorers, texts, strict=True)],
+            [model.score(lines, folds) for model, lines in zip(scorers, texts, strict=True)],
             axis=0,
         )
         score[~np.isfinite(score)] = np.inf  # unknown words, and no <unk> in the model
@@ -314,6 +340,16 @@ def sample_pairs(
             while total - heap[0][1] >= words:
                 total -= heapq.heappop(heap)[1]
     return [(src, tgt) for _, _, src, tgt in sorted(heap, reverse=True)]
+
+
+def folds_of(texts: Sequence[Sequence[str]]) -> Folds:
+    """Return the fold of each pair, half of them in either; equal pairs are in the same one.
+
+    :param texts: lines of tokens of each compared side.
+    """
+    pairs = ("\n".join(pair).encode() for pair in zip(*texts, strict=True))
+    digests = (hashlib.blake2b(pair, digest_size=1).digest()[0] for pair in pairs)
+    return np.fromiter(digests, np.int64) % len(FOLDS)
 
 
 def token_ids(vocabulary: Vocabulary, lines: Sequence[str]) -> Ints:

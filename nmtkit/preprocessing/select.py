@@ -6,10 +6,9 @@
 
 The general corpus, the pool, is read as a stream: once for a sample, once to score its pairs, once
 to write the selected ones (and once more to find the best cutoff). A pool from pipes or stdin is
-first copied to a temporary folder. The domain's text, the equally
-long sample and their models are in memory; the scores are in a temporary file, 12 bytes per pair,
-in the folder that TMPDIR names. The selection depends on inputs and settings alone, not on the
-number of workers.
+first copied to a temporary folder. The domain's text, two samples about as long and their models
+are in memory; the scores are in a temporary file, 12 bytes per pair, in the folder that TMPDIR
+names. The selection depends on inputs and settings alone, not on the number of workers.
 """
 
 import logging
@@ -30,6 +29,7 @@ from nmtkit.io.lines import open_output
 from nmtkit.io.temporary import temporary_folder
 from nmtkit.parallel.process_pool import ProcessPool
 from nmtkit.preprocessing.cross_entropy import (
+    FOLDS,
     RECORD,
     SIDE_NAMES,
     ModelFiles,
@@ -37,6 +37,7 @@ from nmtkit.preprocessing.cross_entropy import (
     PairBlock,
     block_ids,
     count_raw_words,
+    folds_of,
     make_blocks,
     read_blocks,
     repeated_words,
@@ -227,20 +228,27 @@ class _PairSelector:
         )  # fmt: skip
 
     def learn(self) -> ModelFiles:
-        """Train models of the domain and of a sample of the pool of the same length."""
-        order = self.settings.order
-        pairs = sample_pairs(self._pool(), self.raw_words, self.settings.sides, self.settings.seed)
+        """Train a model of the domain, and two of samples of the pool that are about as long."""
+        words = len(FOLDS) * self.raw_words
+        pairs = sample_pairs(self._pool(), words, self.settings.sides, self.settings.seed)
         # Lines that are not UTF-8 are reported, with line numbers, when the pool is scored.
         texts = self._tokenize(replace(self.settings, invalid="drop"), make_blocks(pairs))
-        logger.info("pool: a sample of %s pairs for the general models", f"{len(texts[0]):,}")
+        folds = folds_of(texts)
+        logger.info(
+            "pool: samples of %s pairs for the general models",
+            " and ".join(f"{np.count_nonzero(folds == fold):,}" for fold in FOLDS),
+        )
         for name, vocabulary, domain, lines in zip(
             self.names, self.vocabularies, self.domain, texts, strict=True
         ):
-            domain_model, general_model = (
-                NgramModel.train(ids, len(vocabulary), order)
-                for ids in (domain, token_ids(vocabulary, lines))
+            sample = token_ids(vocabulary, lines)
+            fold_of_token = np.repeat(folds, line_lengths(sample))
+            samples = (sample[fold_of_token != fold] for fold in FOLDS)
+            domain_model, *general = (
+                NgramModel.train(ids, len(vocabulary), self.settings.order)
+                for ids in (domain, *samples)
             )
-            NgramDifference.write(self.folder, name, domain_model, general_model)
+            NgramDifference.write(self.folder, name, domain_model, general)
         return ModelFiles(str(self.folder))
 
     def score(self, models: ModelFiles) -> Records:

@@ -36,16 +36,19 @@ class Hypothesis:
     def ranking_score(self, settings: SearchConfig) -> float:
         """Return the score by which an n-best list is sorted.
 
-        It is log p divided by the length penalty, plus the coverage penalty if one is set.
+        It is log p divided by the length penalty; for a coverage penalty see `coverage.py`.
 
         :raises ModelError: the settings have a coverage penalty, but there is no alignment.
         """
-        score = self.score / float(length_divisor(settings, max(len(self.ids), 1)))
+        divisor = float(length_divisor(settings, max(len(self.ids), 1)))  # lp(Y)
         if not settings.coverage_penalty:
-            return score
+            return self.score / divisor
         if self.alignment is None:
             raise ModelError("the coverage penalty needs the alignments of translations")
-        return score + settings.coverage_penalty * coverage(self.alignment)
+        penalty = settings.coverage_penalty * coverage(self.alignment)
+        if settings.penalty == "wu":
+            return self.score / divisor + penalty
+        return (self.score + penalty) / divisor
 
 
 def coverage(alignment: Tensor) -> float:

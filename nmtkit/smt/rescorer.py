@@ -7,7 +7,8 @@
 
 A translation model gives log p(hypothesis | source), as in Sutskever et al. 2014, section 3.2; a
 language model log p(hypothesis), which Cho et al. 2014, section 4.1.2, use while decoding, not on
-lists. Each model has its own feature.
+lists. Each model has its own feature, or all models as an ensemble have one, as in table 2 of
+Sutskever et al.
 """
 
 import itertools
@@ -47,15 +48,15 @@ WORD_PENALTY = "WP0"
 
 
 class Rescorer:
-    """Adds one feature per model to the lines of n-best lists.
+    """Adds one feature per model or ensemble to the lines of n-best lists.
 
-    :param scorers: one per model.
+    :param scorers: one per feature, of a model or an ensemble.
     :param names: of the features; by default RNN0, RNN1, ... for translation models and CSLM0, ...
         for language models.
     :param batch_size: hypotheses scored together.
     :param count_unknown: add a feature `WP0` with the value -w for a hypothesis with w tokens that
         are unknown to the first model (Cho et al. 2014, section 4.2: the word penalty).
-    :raises ConfigError: the numbers of names and models differ, or a name is invalid or repeated.
+    :raises ConfigError: the numbers of names and features differ, or a name is invalid or repeated.
     """
 
     def __init__(
@@ -81,14 +82,25 @@ class Rescorer:
         batch_size: int = 64,
         count_unknown: bool = False,
         params: str | Path = "best",
+        ensemble: bool = False,
+        weights: Sequence[float] = (),
+        log_linear: bool = False,
     ) -> "Rescorer":
         """Load models from their folders.
 
         :param params: which parameters: "best", "last", or the file of a single model.
-        :raises NmtkitError: a folder is incomplete, or the names are invalid.
+        :param ensemble: all models together have one feature; by default each has its own.
+        :param weights, log_linear: of an ensemble, see `Ensemble.averaged`.
+        :raises NmtkitError: a folder is incomplete, the names or weights are invalid, or the target
+            vocabularies of an ensemble differ.
         """
         models = load_models(folders, device, params)
-        scorers = [Scorer(Ensemble((model,)), batch_size) for model in models]
+        if ensemble:
+            _check_one_name(names)
+            ensembles = [Ensemble(tuple(models)).averaged(weights, log_linear)]
+        else:
+            ensembles = [Ensemble((model,)) for model in models]
+        scorers = [Scorer(ensemble, batch_size) for ensemble in ensembles]
         return cls(scorers, names, batch_size, count_unknown)
 
     @property
@@ -127,7 +139,7 @@ class Rescorer:
                     yield self._with_features(entry, values[entry.hypothesis])
 
     def summary(self) -> list[str]:
-        """Return one line per model with the cost and the unknown tokens of the hypotheses."""
+        """Return one line per feature with the cost and the unknown tokens of the hypotheses."""
         return [
             f"{name}: {totals.summary('hypotheses')}; {totals.unknown} tokens unknown"
             for name, totals in zip(self.names, self.totals, strict=True)
@@ -205,6 +217,13 @@ def _default_names(translating: Sequence[bool]) -> list[str]:
         names.append(f"{kind}{seen[kind]}")
         seen[kind] += 1
     return names
+
+
+def _check_one_name(names: Sequence[str]) -> None:
+    if len(names) > 1:
+        raise ConfigError(
+            f"{len(names)} feature names for an ensemble, which is one feature; give one, or none"
+        )
 
 
 def _check_names(names: Sequence[str], models: int) -> None:

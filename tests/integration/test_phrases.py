@@ -2,6 +2,7 @@
 
 import gzip
 import itertools
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -72,6 +73,23 @@ def rows(path: Path) -> list[list[str]]:
     data = path.read_bytes()
     text = gzip.decompress(data) if path.suffix == ".gz" else data
     return [line.split(" ||| ") for line in text.decode().splitlines()]
+
+
+def test_shortlists_of_the_corpus_serve_the_phrases(
+    nmtkit: Nmtkit, prepared: Path, small_options: Callable[[str], list[str]], tmp_path: Path
+) -> None:
+    """Cho et al. 2014, section 4.1: the most frequent words of the corpus, not of the table."""
+    folder, model = tmp_path / "phrases", tmp_path / "model"
+    shutil.copytree(prepared, folder)
+    for side, text in (("src", "four four &apos;s elsewhere"), ("tgt", "quatre quatre le &apos;")):
+        (tmp_path / side).write_text(f"{text}\n" * 3)
+        nmtkit("shortlist", tmp_path / side, "--size", 4, "-o", folder / f"vocab.{side}", "--force")
+    assert nmtkit("check", folder).stdout.endswith("9 files checked, 2 warnings\n")
+    options = ["--recipe", "phrase-rnn", "--device", "cpu", *small_options("phrase-rnn")]
+    nmtkit("train", folder, "-o", model, *options)
+    assert Vocabulary.load(model / "vocab.src").words == ("</s>", "<unk>", "four", "&apos;s")
+    assert Vocabulary.load(model / "vocab.tgt").words == ("</s>", "<unk>", "quatre", "&apos;")
+    assert "one" in Vocabulary.load(prepared / "vocab.src").words
 
 
 def test_a_model_of_a_table_scores_it(

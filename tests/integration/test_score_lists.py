@@ -94,6 +94,47 @@ def test_translation_models_read_the_source(nmtkit, model, language_model, nbest
     assert scores == pytest.approx(expected, abs=2e-5)
 
 
+@pytest.fixture(scope="module")
+def other_model(nmtkit, prepared, small, tmp_path_factory):
+    """Return a model folder with another seed."""
+    folder = tmp_path_factory.mktemp("other") / "model"
+    options = ["--recipe", "toy", "--device", "cpu", *small, "--set", "training.seed=7"]
+    nmtkit("train", prepared, "--output", folder, *options)
+    return folder
+
+
+@pytest.mark.parametrize("options", [[], ["--weights", "3,1"], ["--average", "logs"]])
+def test_an_ensemble_is_one_feature_with_the_score_of_score(
+    nmtkit, model, other_model, nbest, source, options
+):
+    models = ["-m", model, "-m", other_model]
+    result = nmtkit("nbest", "score", *models, "--ensemble", *options, nbest, source)
+    assert re.sub(r" RNN0= [-\d.]+", "", result.stdout) == LIST
+    assert "RNN0: 3 hypotheses" in result.stderr
+    pair = source.with_name("pair")
+    pair.write_text("one two\none two\none two\nthree\n")
+    text = "un deux\nun deux\n\nbonjour trois\n"
+    command = ["score", *models, *options, "--tokenized", pair, "-"]
+    expected = numbers(nmtkit(*command, input=text))
+    assert feature(result.stdout, "RNN0") == pytest.approx(expected, abs=2e-5)
+    alone = nmtkit("nbest", "score", "-m", model, nbest, source).stdout
+    assert feature(alone, "RNN0") != pytest.approx(expected, abs=1e-4)
+
+
+def test_the_mean_with_an_ensemble_is_half_and_half(
+    nmtkit, model, other_model, nbest, source, tmp_path
+):
+    """Sutskever et al. 2014, section 3.2: the even average of two scores, whatever the members."""
+    models = ["-m", model, "-m", other_model]
+    scored = nmtkit("nbest", "score", *models, "--ensemble", nbest, source).stdout
+    ranked = tmp_path / "ranked"
+    nmtkit("nbest", "rerank", "-", "--mean-with", "RNN0", "--list", ranked, input=scored)
+    both = zip(feature(scored, "RNN0"), [-4.40479, -5, -6, -7], strict=True)
+    expected = sorted((score + total) / 2 for score, total in both)
+    actual = sorted(float(row.split(" ||| ")[3]) for row in ranked.read_text().splitlines())
+    assert actual == pytest.approx(expected, abs=1e-5)
+
+
 def test_a_list_comes_from_stdin_or_gzip_and_goes_into_a_file(
     nmtkit, language_model, nbest, tmp_path
 ):
@@ -141,8 +182,9 @@ def test_lists_of_translate_are_raw_text(nmtkit, model, tmp_path):
         (["nbest", "-m", "RNN", "LIST", "SRC", "SRC"], 2, "unexpected extra argument"),
         (["nbest", "-m", "RNN", "-", "-"], 2, "stdin ('-') can be only one of LIST and SRC"),
         (["nbest", "-m", "LM", "LIST", "--per-word"], 2, "No such option '--per-word'"),
-        (["nbest", "-m", "LM", "LIST", "--weights", "1"], 2, "No such option '--weights'"),
-        (["nbest", "-m", "LM", "LIST", "--average", "logs"], 2, "No such option '--average'"),
+        (["nbest", "-m", "LM", "LIST", "--weights", "1"], 2, "--weights needs --ensemble"),
+        (["nbest", "-m", "LM", "LIST", "--average", "logs"], 2, "--average needs --ensemble"),
+        (["nbest", "-m", "LM", "LIST", "--ensemble", "--weights", "1,2"], 1, "2 weights for 1"),
         (["nbest", "-m", "LM", "LIST", "--feature", "a b"], 1, "cannot be called 'a b'"),
         (["nbest", "-m", "LM", "LIST", "--feature", "a", "--feature", "b"], 1, "2 feature names"),
         (["-m", "LM", "SRC", "--feature", "a"], 2, "No such option '--feature'"),

@@ -1,4 +1,4 @@
-"""`nmtkit nbest score`: an n-best list in, the list with a feature of each model out."""
+"""`nmtkit nbest score`: an n-best list in, the list with features of models or an ensemble out."""
 
 import logging
 
@@ -6,9 +6,10 @@ import click
 
 from nmtkit.cli.command import FILES, TEXT, declare_command, group, option
 from nmtkit.cli.old_spellings import Renamed
-from nmtkit.cli.rules import one_stdin
+from nmtkit.cli.rules import needs, one_stdin
 from nmtkit.cli.shared_options import (
     FILE,
+    averaging_options,
     force_option,
     model_run_options,
     models_option,
@@ -20,12 +21,19 @@ from nmtkit.cli.startup import configure_threads, importing
 log = logging.getLogger("nmtkit")
 
 
-@declare_command(rules=[one_stdin("LIST", "SRC")], renamed=[Renamed("--raw", "--no-tokenized")])
+@declare_command(
+    rules=[
+        one_stdin("LIST", "SRC"),
+        needs("--weights", "--ensemble"),
+        needs("--average", "--ensemble"),
+    ],
+    renamed=[Renamed("--raw", "--no-tokenized")],
+)
 @click.argument("nbest", type=FILE, metavar="LIST")
 @click.argument("source", type=FILE, metavar="[SRC]", required=False)
 @group(
     FILES,
-    models_option("Model folder. Repeatable; each model adds a feature."),
+    models_option("Model folder. Repeatable; each adds a feature, or --ensemble makes them one."),
     params_option,
     output_option("File of the list with the scores."),
 )
@@ -37,7 +45,8 @@ log = logging.getLogger("nmtkit")
         multiple=True,
         metavar="NAME",
         common=True,
-        help="Feature name. Given once for each model.  [default: RNN0 or CSLM0]",
+        help="Feature name. Given once for each model, or once with --ensemble."
+        "  [default: RNN0 or CSLM0]",
     ),
     option(
         "--normalize",
@@ -53,6 +62,17 @@ log = logging.getLogger("nmtkit")
         " outside of the (first) model's vocabulary.",
     ),
 )
+@group(
+    "Ensemble",
+    option(
+        "--ensemble",
+        is_flag=True,
+        common=True,
+        help="Score with all models together, as one feature. It is the score that"
+        " 'nmtkit score' gives with the same models.",
+    ),
+)
+@averaging_options
 @group(
     TEXT,
     option(
@@ -70,6 +90,9 @@ def command(
     models: tuple[str, ...],
     params: str,
     features: tuple[str, ...],
+    ensemble: bool,
+    weights: list[float],
+    average: str,
     output: str,
     normalize: bool,
     count_unknown: bool,
@@ -88,7 +111,9 @@ def command(
     NUMBER counts the sentences from 0. Each line is written unchanged, with a feature appended for
     each model: the log-probability of the hypothesis. Features are named RNN0, RNN1
     and so on, those of language models CSLM0, ... A model that translates needs SRC, one sentence
-    per line; a language model reads no source.
+    per line; a language model reads no source. With --ensemble the models have one feature, the
+    log-probability under the average of their next-word probabilities; then '--mean-with RNN0' of
+    'nmtkit nbest rerank' weighs TOTAL and all models together half and half.
 
     LIST and SRC must be tokenised as in Moses, and the model's corpus should have been prepared
     from the same tokens. For a list of raw text, as 'nmtkit translate --n-best' writes it, add
@@ -97,6 +122,7 @@ def command(
     Examples:
       nmtkit nbest score -m cslm moses.100best.gz -o rescored.gz
       nmtkit nbest score -m model moses.100best.gz test.tok.en --feature RNNSEARCH0
+      nmtkit nbest score -m lstm.1 -m lstm.2 --ensemble moses.100best.gz test.tok.en
 
     """
     configure_threads(threads)
@@ -114,6 +140,9 @@ def command(
             batch_size=batch_size,
             count_unknown=count_unknown,
             params=params,
+            ensemble=ensemble,
+            weights=weights,
+            log_linear=average == "logs",
         )
         if source is not None and not rescorer.reads_source:
             raise click.UsageError("A language model reads no source; leave SRC out.")

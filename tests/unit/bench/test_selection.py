@@ -5,7 +5,7 @@ from argparse import Namespace
 from pathlib import Path
 
 import pytest
-from selection import Job, cost, quality, report
+from selection import Job, cost, precision, quality, report
 
 
 def write_both_sides(folder: Path, name: str, lines: list[str]) -> list[Path]:
@@ -15,22 +15,25 @@ def write_both_sides(folder: Path, name: str, lines: list[str]) -> list[Path]:
     return paths
 
 
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def lines(count: int, letters: str, rng: random.Random) -> list[str]:
+    """Return lines of 3 to 8 consecutive letters."""
+    firsts = [rng.randrange(10) for _ in range(count)]
+    return [" ".join(letters[first : first + rng.randrange(3, 9)]) for first in firsts]
+
+
 @pytest.fixture
 def job(tmp_path: Path) -> Job:
     """Return a job: lines of ascending letters are the domain, and a third of the pool."""
     rng = random.Random(1)
-
-    def lines(count: int, letters: str) -> list[str]:
-        firsts = [rng.randrange(10) for _ in range(count)]
-        return [" ".join(letters[first : first + rng.randrange(3, 9)]) for first in firsts]
-
-    letters = "abcdefghijklmnopqrstuvwxyz"
-    pool = lines(100, letters) + lines(200, letters[::-1])
+    pool = lines(100, LETTERS, rng) + lines(200, LETTERS[::-1], rng)
     rng.shuffle(pool)
     return Job(
         Namespace(
-            domain=write_both_sides(tmp_path, "domain", lines(60, letters)),
-            test=write_both_sides(tmp_path, "test", lines(40, letters)),
+            domain=write_both_sides(tmp_path, "domain", lines(60, LETTERS, rng)),
+            test=write_both_sides(tmp_path, "test", lines(40, LETTERS, rng)),
             pool=[write_both_sides(tmp_path, "pool", pool)],
             words=[300], draws=2, times=[2], order=3, workers=1,
             src_language="en", tgt_language="fr", work=tmp_path,
@@ -50,5 +53,21 @@ def test_the_cost_of_a_doubled_pool(job: Job) -> None:
     (row,) = cost(job)
     assert row["pairs"] == 600 and row["cpu"] > 0 and row["peak"] > 1e7
     assert not list(job.options.work.glob("pool-2*"))
-    last_row = report(job.options, [], [row]).splitlines()[-1]
+    last_row = report(job.options, [], [row], []).splitlines()[-1]
     assert last_row.startswith("| 600 | ")
+
+
+def test_precision_is_the_share_of_hidden_pairs(job: Job, tmp_path: Path) -> None:
+    rng = random.Random(2)
+    job.options.pool = [write_both_sides(tmp_path, "pool", lines(200, LETTERS[::-1], rng))]
+    job.options.hidden = write_both_sides(tmp_path, "hidden", lines(50, LETTERS, rng))
+    job.options.domain_pairs = [20, 60]
+    rows = precision(job)
+    assert [(row["pairs"], row["hidden"], row["pool"]) for row in rows] == [
+        (20, 50, 250),
+        (60, 50, 250),
+    ]
+    assert all(row["precision"] > 0.9 for row in rows)
+    assert "| 60 | " in report(job.options, [], [], rows)
+    job.options.hidden = write_both_sides(tmp_path, "hidden", lines(50, LETTERS[::-1], rng))
+    assert all(row["precision"] < 0.5 for row in precision(job))

@@ -200,3 +200,15 @@ def test_beams_are_those_of_the_papers() -> None:
     ):
         lines = [line for line in commands(target, *settings).splitlines() if " translate " in line]
         assert {line.split("--beam ")[1].split()[0] for line in lines} == beams
+
+
+@make
+def test_cslm_is_scored_on_text_held_out_from_its_training_text() -> None:
+    lines = commands("cslm", "SEEDS=1").splitlines()
+    [prepare] = [line for line in lines if "--held-out" in line]
+    assert "/toy/prepared/train.tgt" in prepare and "--output none/cslm/prepared" in prepare
+    [train] = [line for line in lines if "nmtkit train" in line]
+    assert "nmtkit train none/cslm/prepared " in train and "--recipe cslm " in train
+    [score] = [line for line in lines if "nmtkit score" in line]
+    assert "none/cslm/text/dev.tgt" in score and "dev.src" not in score
+    assert any("CSLM | 45.80 | perplexity none/cslm/cslm.1/dev.scores" in line for line in lines)

@@ -3,6 +3,7 @@
 A stand-in for nmtkit writes similar files at once; tests/faults/wmt14.py runs the real one.
 """
 
+import math
 import os
 import shutil
 import subprocess
@@ -34,12 +35,19 @@ if command == "select":
     for source, target in zip(words[at + 1 : at + 3], words[words.index("--output") + 1 :]):
         write(target, open(source).read())
 elif command == "prepare":
-    out = after("--output")
+    out, lines = after("--output"), {{}}
     write(out + "/manifest.json", "{{}}")
-    if "--train" in words:
+    if "--held-out" in words:
+        for name, rows in (("dev", slice(1)), ("train", slice(1, None))):
+            for side, path in zip(("src", "tgt"), words[words.index("--train") + 2 :]):
+                lines[side] = lines.get(side) or read(path)
+                write(out + "/" + name + "." + side, "\\n".join([*lines[side][rows], ""]))
+    elif "--train" in words:
         for name, at in (("train", 1), ("dev", 1), ("test", 2)):
             for side, path in zip(("src", "tgt"), words[words.index("--" + name) + at :]):
                 write(out + "/" + name + "." + side, open(path).read())
+elif command == "shortlist" and "-o" in words:
+    write(after("-o"), "</s>\\t1\\n")
 elif command == "shortlist":
     for side in ("src", "tgt"):
         write(words[0] + "/vocab." + side, "</s>\\t1\\n")
@@ -189,7 +197,7 @@ def commands(run: Run, *words: str, **settings: str) -> list[str]:
 def test_the_papers_size_uses_only_the_recipe(tmp_path: Path) -> None:
     lines = commands(Run(tmp_path), size="paper")
     trained = [line.split() for line in lines if " train " in line and "--recipe" in line]
-    assert len(trained) == 13
+    assert len(trained) == 14
     for words in trained:
         settings = [words[at + 1] for at, word in enumerate(words) if word == "--set"]
         name = Path(words[words.index("--output") + 1]).name
@@ -197,7 +205,28 @@ def test_the_papers_size_uses_only_the_recipe(tmp_path: Path) -> None:
         assert settings == [*long, f"training.seed={name.rpartition('.')[2]}"]
         assert "--config" not in words
     sizes = [line.split("prepared ")[1] for line in lines if " shortlist " in line]
-    assert sorted(sizes) == ["--size 30000 --force", "--src-size 160000 --tgt-size 80000 --force"]
+    assert sorted(sizes) == [
+        "--size 15000 --force",
+        "--size 30000 --force",
+        "--src-size 160000 --tgt-size 80000 --force",
+    ]
+
+
+def test_cslm_is_validated_on_a_thousandth_of_its_training_text(finished: Run) -> None:
+    """Cho et al. 2014, section 4.1.2: no sentence of the dev set is trained on."""
+    prepared, text = finished.work / "cslm/prepared", finished.work / "rnn/prepared/train.tgt"
+    lines = text.read_text().splitlines()
+    dev, train = ((prepared / f"{name}.tgt").read_text().splitlines() for name in ("dev", "train"))
+    assert sorted(dev + train) == sorted(lines)
+    output = finished.make("-n", "-B", str(prepared / "vocab.tgt"))[1]
+    [command] = [line for line in output.replace("\\\n", " ").splitlines() if "--held-out" in line]
+    arithmetic = command.split("--held-out ")[1].split(" --force")[0]
+    count = subprocess.check_output(["bash", "-c", f"echo {arithmetic}"], text=True)
+    assert int(count) == math.ceil(len(lines) / 1000) > 0
+    scored = finished.make("-n", "-B", str(finished.work / "cslm/cslm.1/dev.scores"))[1]
+    [score] = [line for line in scored.splitlines() if " score --model" in line]
+    assert score.count("/text/dev.") == 1 and "cslm/text/dev.tgt >" in score  # it has no source
+    assert "| CSLM | 45.8 | " in (finished.work / "results/tables.md").read_text()
 
 
 def test_ensembles_have_two_and_five_members_and_the_papers_beams(tmp_path: Path) -> None:
@@ -300,16 +329,33 @@ def test_moses_output_is_rescored_tuned_and_reported(finished: Run, tmp_path: Pa
     reranked = [call for call in calls if call.startswith("nbest rerank")]
     for words in (
         "--mean-with RNN0",
-        "--mean-with RNN3 --mean-with RNN4",
         "--oracle",
         "--weights-file",
     ):
         assert any(words in call for call in reranked)
+    assert not any("RNN1" in call for call in reranked)  # half and half, also with five models
+    rescored = [call for call in calls if call.startswith("nbest score") and "--ensemble" in call]
+    assert sorted(call.count("-m ") for call in rescored) == [1, 1, 5]
     assert any(call.startswith("nbest tune") and "--start" in call for call in calls)
     assert any(call.startswith("phrase-table report") for call in calls)
     text = (run.work / "results/tables.md").read_text()
     assert "| oracle (paper: about 45) | 45 | 1.00 |" in text
     assert "RNN (paper: dev 31.2, test 33.87): needs the decoder of Moses: set MOSES." in text
+
+
+def test_the_shortlist_of_phrases_counts_the_corpus_and_not_the_table(
+    finished: Run, tmp_path: Path
+) -> None:
+    """Cho et al. 2014, section 4.1: the most frequent words, of a text where words repeat."""
+    run, moses = Run(tmp_path, finished), moses_output(tmp_path / "moses", 100)
+    settings = [f"MOSES_OUTPUT={moses}", "MOSES_DEV=val", "MOSES_TEST=test2016"]
+    run.make(str(run.work / "phrases/prepared/vocab.tgt"), *settings)
+    counted = [call for call in run.new_calls() if call.startswith("shortlist")]
+    assert [call for call in counted if "phrases" in call] == [
+        f"shortlist {run.work}/rnn/prepared/train.{side} --size 1000 --force"
+        f" -o {run.work}/phrases/prepared/vocab.{side}"
+        for side in ("src", "tgt")
+    ]
 
 
 def test_lists_of_another_test_set_are_refused(finished: Run, tmp_path: Path) -> None:
@@ -329,6 +375,7 @@ def test_moses_is_trained_tuned_and_gets_neural_scores(tmp_path: Path) -> None:
     text = "\n".join(lines)
     for program in ("lmplz", "train-model.perl", "filter-model-given-input.pl"):
         assert text.count(f"/{program} ") == 1
+    assert "lmplz -o 4 " in text and f"-lm 0:4:{tmp_path}" in text  # Cho et al. 2014b
     assert text.count("/mert-moses.pl ") == 3  # the baseline, with RNN, with RNN and WP
     assert text.count("-n-best-list ") == 6
     assert "s/num-features=4/num-features=5/" in text and "--count-unknown" in text

@@ -13,6 +13,7 @@ from nmtkit.preprocessing.cross_entropy import (
     NgramDifference,
     PairBlock,
     SelectSettings,
+    folds_of,
     repeated_words,
     sample_pairs,
     score_block,
@@ -23,7 +24,8 @@ from nmtkit.preprocessing.ngram_model import NgramModel
 
 TOKENS = TextConfig(tokenized=True)
 DOMAIN = (["a b c", "a b", "b c"], ["x y", "x y z", "y x"])
-GENERAL = (["c c d a", "d d"], ["z z", "w w w x"])
+GENERAL = ((["c c d a", "d d"], ["z z", "w w w x"]), (["a d", "d b d"], ["x w", "z z z"]))
+"""Text of the general models of either fold."""
 
 
 def block(src: bytes, tgt: bytes, first: int = 1) -> PairBlock:
@@ -37,14 +39,14 @@ def block_of(pairs: list[tuple[str, str]]) -> PairBlock:
 
 @pytest.fixture
 def models(tmp_path: Path) -> ModelFiles:
-    for name, domain, general in zip(("src", "tgt"), DOMAIN, GENERAL, strict=True):
-        vocabulary = repeated_words(domain)
+    for side, name in enumerate(("src", "tgt")):
+        vocabulary = repeated_words(DOMAIN[side])
         vocabulary.save(tmp_path / f"{name}.words")
-        both = [
+        domain, *general = (
             NgramModel.train(token_ids(vocabulary, lines), len(vocabulary), 3)
-            for lines in (domain, general)
-        ]
-        NgramDifference.write(tmp_path, name, *both)
+            for lines in (DOMAIN[side], GENERAL[0][side], GENERAL[1][side])
+        )
+        NgramDifference.write(tmp_path, name, domain, general)
     return ModelFiles(str(tmp_path))
 
 
@@ -55,19 +57,31 @@ def entropy(texts: list[str], domain: list[str], line: str) -> float:
     return -sum(model.log_probs(token_ids(vocabulary, [line])).tolist()) / (len(line.split()) + 1)
 
 
+PAIRS = [("a b c", "x"), ("d d q", "z z y"), ("b", "x y z w"), ("c b", "y")]
+
+
 @pytest.mark.parametrize("side", ["both", "src", "tgt"])
 def test_a_score_is_the_difference_of_entropies(models: ModelFiles, side: str) -> None:
-    pairs = [("a b c", "x"), ("d d q", "z z y"), ("b", "x y z w")]
     settings = SelectSettings(TOKENS, side, 3)  # type: ignore[arg-type]
-    records = score_block(settings, models, block_of(pairs))
-    for record, pair in zip(records, pairs, strict=True):
+    records = score_block(settings, models, block_of(PAIRS))
+    folds = folds_of([[pair[side] for pair in PAIRS] for side in settings.sides])
+    assert set(folds) == {0, 1}  # otherwise the test shows too little
+    for record, fold, pair in zip(records, folds, PAIRS, strict=True):
         parts = [
             entropy(domain, domain, line) - entropy(general, domain, line)
-            for line, domain, general in zip(pair, DOMAIN, GENERAL, strict=True)
+            for line, domain, general in zip(pair, DOMAIN, GENERAL[fold], strict=True)
         ]
         expected = {"both": sum(parts), "src": parts[0], "tgt": parts[1]}[side]
         assert record["score"] == pytest.approx(expected)
         assert record["words"] == len(pair[side == "tgt"].split())
+
+
+def test_folds_are_of_equal_size_and_copies_are_in_the_same_one() -> None:
+    texts = [[f"{word} {n}" for n in range(2000)] for word in "ab"]
+    folds = folds_of(texts)
+    assert abs(int(folds.sum()) - 1000) < 4 * math.sqrt(2000 / 4)
+    assert (folds_of([text[::-1] for text in texts])[::-1] == folds).all()
+    assert (folds_of(texts[:1]) != folds).any()  # another side is another text
 
 
 def test_blank_and_invalid_pairs_rank_last_on_every_side(models: ModelFiles) -> None:

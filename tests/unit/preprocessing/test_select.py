@@ -1,5 +1,6 @@
 """Selection from Python: contradictory settings, and a pool that changes while it is read."""
 
+import random
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,16 @@ from nmtkit.config import TextConfig
 from nmtkit.errors import ConfigError, DataError
 from nmtkit.parallel.process_pool import ProcessPool
 from nmtkit.preprocessing import select as select_module
-from nmtkit.preprocessing.cross_entropy import RECORD
+from nmtkit.preprocessing.cross_entropy import (
+    RECORD,
+    folds_of,
+    read_blocks,
+    repeated_words,
+    sample_pairs,
+    token_ids,
+)
 from nmtkit.preprocessing.cutoff import SELECT_ALL, Cutoff, subset_sizes
+from nmtkit.preprocessing.ngram_model import NgramModel
 from nmtkit.preprocessing.select import SelectSettings, select
 
 TOKENS = TextConfig(tokenized=True)
@@ -32,9 +41,9 @@ def pool(tmp_path: Path) -> tuple[Path, Path]:
 def test_the_selection_is_logged(pool: tuple[Path, Path], tmp_path: Path) -> None:
     domain = bitext(tmp_path, "domain", ["a b", "a b", "c a b"])
     output = (tmp_path / "out.src", tmp_path / "out.tgt")
-    selection = select(SelectSettings(TOKENS, words=5), [pool, pool], output, domain)
-    assert (selection.read, selection.pairs, selection.words) == (10, 2, 4)
-    assert output[0].read_text() == output[1].read_text() == "a b\na b\n"
+    selection = select(SelectSettings(TOKENS, words=6), [pool, pool], output, domain)
+    assert (selection.read, selection.pairs, selection.words) == (10, 2, 6)
+    assert output[0].read_text() == output[1].read_text() == "e a b\ne a b\n"
     assert np.isfinite(selection.cutoff.score)
 
 
@@ -88,3 +97,63 @@ def test_subset_sizes_double_up_to_the_maximum() -> None:
     assert subset_sizes(40, 80) == [10, 20, 40, 80]
     assert subset_sizes(1, 1) == [1]
     assert subset_sizes(400, 30) == [30]
+
+
+def test_no_model_scores_pairs_that_it_was_trained_on(tmp_path: Path) -> None:
+    """A general model has all pairs of the other fold and none of the fold that it scores."""
+    rng = random.Random(1)
+    lines = [" ".join(rng.choices("abcdefgh", k=5)) for _ in range(300)]
+    pool = bitext(tmp_path, "pool", lines + lines[:50])
+    domain = bitext(tmp_path, "domain", [" ".join(rng.choices("abcdefgh", k=6)) for _ in range(40)])
+    settings = SelectSettings(TOKENS, "both", order=3, seed=5, pairs=10)
+    scores = tmp_path / "scores"
+    select(settings, [pool], (tmp_path / "x", tmp_path / "y"), domain, scores=scores)
+    actual = [float(line) for line in scores.read_text().splitlines()]
+
+    texts = [path.read_text().splitlines() for path in pool]
+    sampled = [
+        tuple(line.decode() for line in pair)
+        for pair in sample_pairs(read_blocks([pool]), 2 * 2 * 40 * 6, (0, 1), seed=5)
+    ]
+    assert 60 < len(sampled) < 300  # twice the domain's words, and not the whole pool
+    pairs = list(zip(*texts, strict=True))
+    folds = dict(zip(pairs, folds_of(texts).tolist(), strict=True))
+    domain_lines = domain[0].read_text().splitlines()
+    vocabulary = repeated_words(domain_lines)
+    models = [
+        NgramModel.train(token_ids(vocabulary, text), len(vocabulary), 3)
+        for text in (
+            [src for src, tgt in sampled if folds[src, tgt] == 1],
+            [src for src, tgt in sampled if folds[src, tgt] == 0],
+            domain_lines,
+        )
+    ]
+    for pair, score in zip(pairs, actual, strict=True):
+        ids = token_ids(vocabulary, [pair[0]])
+        general, near = models[folds[pair]], models[2]
+        difference = general.log_probs(ids).mean() - near.log_probs(ids).mean()
+        assert score == pytest.approx(2 * difference, abs=2e-6)  # both sides are the same text
+    assert actual[300:] == actual[:50]  # copies
+
+
+def test_more_text_of_the_domain_makes_the_selection_no_worse(tmp_path: Path) -> None:
+    """The share of hidden pairs among the best does not fall, although the samples grow."""
+    rng = random.Random(3)
+    words = [f"{letter}{n}" for letter in "abcdefghijk" for n in range(9)]
+
+    def drawn(count: int, weights: list[float]) -> list[str]:
+        return [" ".join(rng.choices(words, weights, k=rng.randrange(4, 12))) for _ in range(count)]
+
+    near, far = ([1 / (1 + (3 * n + shift) % 99) for n in range(99)] for shift in (0, 40))
+    hidden, general = drawn(200, near), drawn(2000, far)
+    pool = bitext(tmp_path, "pool", general + hidden)
+    found = []
+    for size in (100, 2000):
+        domain = bitext(tmp_path, f"domain{size}", drawn(size, near))
+        settings = SelectSettings(TOKENS, pairs=200)
+        scores = tmp_path / f"scores{size}"
+        select(settings, [pool], (tmp_path / f"x{size}", tmp_path / f"y{size}"), domain, None,
+               scores=scores)  # fmt: skip
+        ranking = np.argsort(np.loadtxt(scores), kind="stable")[:200]
+        found.append(int((ranking >= 2000).sum()))
+    assert found[1] >= found[0]

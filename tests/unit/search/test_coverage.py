@@ -1,6 +1,7 @@
 """The coverage penalty, against the equation with lists."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -11,8 +12,8 @@ from nmtkit.errors import ConfigError, ModelError
 from nmtkit.search.beam import beam_search
 from nmtkit.search.hypothesis import Hypothesis, coverage
 
-PLAIN = SearchConfig(beam=6, length_penalty=0.6, penalty="wu")
-COVERING = SearchConfig(beam=6, length_penalty=0.6, penalty="wu", coverage_penalty=0.4)
+PLAIN = SearchConfig(beam=6, length_penalty=0.6)
+COVERING = SearchConfig(beam=6, length_penalty=0.6, coverage_penalty=0.4)
 
 
 def slow_coverage(rows):
@@ -22,9 +23,12 @@ def slow_coverage(rows):
 
 
 def slow_rank(hypothesis, settings):
-    divisor = ((5 + len(hypothesis.ids)) / 6) ** settings.length_penalty
-    cp = slow_coverage(hypothesis.alignment.tolist())
-    return hypothesis.score / divisor + settings.coverage_penalty * cp
+    """Eq. (14) of Wu et al. 2016; with "power", both sums divided by a power of the length."""
+    length, cp = len(hypothesis.ids), slow_coverage(hypothesis.alignment.tolist())
+    alpha, beta = settings.length_penalty, settings.coverage_penalty
+    if settings.penalty == "wu":
+        return hypothesis.score / ((5 + length) ** alpha / (5 + 1) ** alpha) + beta * cp
+    return (hypothesis.score + beta * cp) / length**alpha
 
 
 def test_coverage_penalises_words_with_less_than_1_of_attention():
@@ -38,19 +42,56 @@ def test_an_unattended_word_has_a_finite_penalty():
     assert -100 < coverage(torch.tensor([[0.0, 1.0]])) < -80
 
 
-def test_the_beam_is_reranked_by_the_equation(prefix_model, sources):
+@pytest.mark.parametrize("penalty", ["power", "wu"])
+def test_the_beam_is_reranked_by_the_equation(prefix_model, sources, penalty):
+    plain, covering = (replace(settings, penalty=penalty) for settings in (PLAIN, COVERING))
     changed = 0
     for seed in range(6):
         model = prefix_model(seed, words=7, eos_bias=0.5)
-        whole = beam_search([model], *pad(sources), PLAIN, n_best=6, alignments=True)
-        actual = beam_search([model], *pad(sources), COVERING, n_best=2)
+        whole = beam_search([model], *pad(sources), plain, n_best=6, alignments=True)
+        actual = beam_search([model], *pad(sources), covering, n_best=2)
         for all_of_one, best in zip(whole, actual, strict=True):
-            expected = sorted(all_of_one, key=lambda h: -slow_rank(h, COVERING))[:2]
+            expected = sorted(all_of_one, key=lambda h: -slow_rank(h, covering))[:2]
             assert [h.ids for h in best] == [h.ids for h in expected]
-            ranks = [h.ranking_score(COVERING) for h in best]
-            assert ranks == pytest.approx([slow_rank(h, COVERING) for h in expected])
+            ranks = [h.ranking_score(covering) for h in best]
+            assert ranks == pytest.approx([slow_rank(h, covering) for h in expected])
             changed += best[0].ids != all_of_one[0].ids
     assert changed > 0  # otherwise the test shows nothing
+
+
+def hypotheses(count, length, seed=1):
+    """Return finished hypotheses of one length with random scores and alignments of 8 words."""
+    generator = torch.Generator().manual_seed(seed)
+    scores = (-10 * torch.rand(count, generator=generator)).tolist()
+    alignments = (5 * torch.randn(count, length, 9, generator=generator)).softmax(-1)
+    ids = [*range(3, length + 2), 0]
+    return [
+        Hypothesis(ids, score, [score / length] * length, True, alignment)
+        for score, alignment in zip(scores, alignments, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("length", [2, 5, 30])
+def test_translations_of_one_length_rank_alike_with_any_length_penalty(length):
+    """Both sums are on one scale: no exponent makes either outweigh the other."""
+    some = hypotheses(40, length)
+    orders = []
+    for alpha in (0.0, 0.2, 1.0, 1.5):
+        settings = SearchConfig(length_penalty=alpha, coverage_penalty=0.3)
+        orders.append(sorted(range(40), key=lambda n: -some[n].ranking_score(settings)))
+    assert orders[0] != sorted(range(40), key=lambda n: -some[n].score)
+    assert orders == orders[:1] * 4
+
+
+def test_without_length_penalty_the_formulas_are_the_same():
+    for hypothesis in hypotheses(5, 4) + hypotheses(5, 9):
+        both = [
+            hypothesis.ranking_score(
+                SearchConfig(length_penalty=0.0, penalty=penalty, coverage_penalty=0.2)
+            )
+            for penalty in ("power", "wu")
+        ]
+        assert both[0] == pytest.approx(both[1], rel=1e-12)
 
 
 def test_ranking_without_the_penalty_needs_no_alignment():

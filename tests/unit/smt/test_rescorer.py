@@ -1,11 +1,13 @@
 """Rescoring keeps each line and adds the score that its hypothesis has by itself."""
 
+import numpy as np
 import pytest
 
 from nmtkit.errors import ConfigError, DataError, ModelError
 from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.scorer import Scorer
 from nmtkit.models.cslm import CSLMConfig
+from nmtkit.search.model_averaging import ModelAveraging
 from nmtkit.smt.nbest import parse
 from nmtkit.smt.rescorer import Rescorer
 
@@ -46,6 +48,36 @@ def test_every_line_is_kept_with_the_scores_of_its_hypothesis(scorers, entries, 
         for name, scorer in zip(("RNN0", "CSLM0"), scorers, strict=True):
             [score] = scorer.score([pair])
             assert after.features[name][0] == pytest.approx(score.log_prob, rel=1e-6, abs=1e-5)
+
+
+@pytest.mark.parametrize("many", [2, 64])
+@pytest.mark.parametrize(
+    ("averaging", "mean"),
+    [
+        (ModelAveraging(), lambda a, b: np.log((np.exp(a) + np.exp(b)) / 2)),
+        (ModelAveraging((2.0, 1.0)), lambda a, b: np.log((2 * np.exp(a) + np.exp(b)) / 3)),
+        (ModelAveraging((1.0, 3.0), True), lambda a, b: (a + 3 * b) / 4),
+    ],
+)
+def test_an_ensemble_is_one_feature(make_model, entries, many, averaging, mean, monkeypatch):
+    """Its value is the sum of the logs of averaged next-word probabilities, in float64."""
+    monkeypatch.setattr("nmtkit.smt.rescorer.MIN_TREE_SIZE", many)
+    models = [make_model(seed) for seed in (1, 2)]
+    rescorer = Rescorer([Scorer(Ensemble(tuple(models), averaging), batch_size=2)])
+    assert rescorer.names == ["RNN0"]
+    actual = list(rescorer.rescore(iter(entries), SOURCES))
+    alone = [Scorer(Ensemble((model,)), batch_size=2) for model in models]
+    for entry in [*actual[:6], actual[20], actual[-1]]:
+        assert list(entry.features) == ["LM0", "RNN0"]
+        pair = SOURCES[entry.sentence], entry.hypothesis
+        words = [np.array(next(scorer.score([pair])).word_scores) for scorer in alone]
+        expected = mean(*words).sum()
+        assert entry.features["RNN0"][0] == pytest.approx(expected, rel=1e-6, abs=1e-5)
+
+
+def test_an_ensemble_has_one_name():
+    with pytest.raises(ConfigError, match="2 feature names for an ensemble"):
+        Rescorer.load("a", "b", names=["A", "B"], ensemble=True)
 
 
 def test_a_hypothesis_is_scored_once_per_sentence(scorers, entries, monkeypatch):
