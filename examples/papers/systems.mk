@@ -1,7 +1,7 @@
 # Rules for experiments on any corpus: texts in words, models, and their outputs.
 # Included by a Makefile that sets
 #
-#   NMTKIT WORK SIZE THREADS EXTRA BEAM     as in examples/papers/Makefile
+#   NMTKIT PYTHON WORK SIZE THREADS EXTRA BEAM     as in examples/papers/Makefile
 #   P_CORPUS            the prepared folder of each corpus, with shortlists
 #   test_sets           $(call test_sets,CORPUS): the names of its test sets
 #   $(SIZE)_settings    options of `nmtkit train` besides the recipe; small_settings are below, from
@@ -47,17 +47,16 @@ $(WORK)/%/text/some.src $(WORK)/%/text/some.tgt: $(vocabulary)
 	$(call each_side,{ for set in $(call test_sets,$*); do \
 	  head -n $(SEGMENTED) $(prepared)/$$set.$$side; done | $(join); })
 
-# The first 2,000 training pairs of at most 30 or 50 words per side, as the models saw in training.
+# 2,000 random training pairs of at most 30 or 50 words per side, as the models saw in training. Random,
+# because joined corpora begin with one of them alone.
 $(WORK)/%/text/train30.src $(WORK)/%/text/train30.tgt: $(vocabulary)
 	mkdir -p $(@D)
-	$(call shortest,30,2000)
+	$(call sample,30,2000)
 $(WORK)/%/text/train50.src $(WORK)/%/text/train50.tgt: $(vocabulary)
 	mkdir -p $(@D)
-	$(call shortest,50,2000)
-shortest = paste $(prepared)/train.src $(prepared)/train.tgt | $(join) | awk -F '\t' \
-  'split($$1, a, " ") <= $1 && split($$2, b, " ") <= $1 && n++ < $2 { \
-    print $$1 > "$(@D)/$(basename $(@F)).src.part"; print $$2 > "$(@D)/$(basename $(@F)).tgt.part" }' && \
-  for side in src tgt; do mv $(made).part $(made) || exit; done
+	$(call sample,50,2000)
+choose = $(PYTHON) $(systems)/choose.py $(prepared)/$1 --output $(@D)/$(basename $(@F))
+sample = $(call choose,train) --words 0-$1 --random $2
 
 # ---- Models: CORPUS/MODEL.SEED is a model folder, CORPUS/MODEL.1+2 an ensemble of two
 

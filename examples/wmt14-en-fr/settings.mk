@@ -77,7 +77,7 @@ SEGMENTED    ?= $(SEGMENTED_$(SIZE))
 SEGMENTED_paper := 3003
 SEGMENTED_mini  := 100
 SEGMENTED_smoke := 3
-# Training pairs from which rnnsearch-50-long makes the lexicon.
+# Random training pairs from which rnnsearch-50-long makes the lexicon.
 LEXICON_PAIRS   ?= $(LEXICON_PAIRS_$(SIZE))
 LEXICON_PAIRS_paper := 1000000
 LEXICON_PAIRS_mini  := 4000

@@ -160,6 +160,17 @@ def test_a_missing_lexicon_is_rebuilt(finished: Run) -> None:
     assert f"--replace-unk {folder}/lexicon.gz" in translate
 
 
+def test_samples_of_the_training_data_are_not_its_beginning(finished: Run) -> None:
+    train = (finished.work / "rnn/prepared/train.src").read_text().splitlines()
+    sample = (finished.work / "rnn/text/lexicon.src").read_text().splitlines()
+    lines = [int(line) for line in (finished.work / "rnn/text/lexicon.lines").read_text().split()]
+    assert sample == [train[line - 1] for line in lines] and len(sample) == 200
+    assert max(lines) > 0.9 * len(train)
+    calls = commands(finished, "-B", str(finished.work / "rnn/text/train30.src"))
+    [call] = [line for line in calls if "text/train30" in line and "choose.py" in line]
+    assert "--words 0-30 --random 2000" in call
+
+
 def test_a_failed_step_is_resumed(finished: Run, tmp_path: Path) -> None:
     run = Run(tmp_path, finished)
     status, output = run.make("SYSTEMS=rnnsearch-50", BREAK="rnnsearch-50.1")

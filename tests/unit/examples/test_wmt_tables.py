@@ -7,7 +7,6 @@ import math
 from pathlib import Path
 from typing import Any
 
-import known
 import pytest
 import tables
 
@@ -215,17 +214,3 @@ def test_tables_of_small_sizes_say_so(work: Path) -> None:
 def test_missing_figures_are_empty() -> None:
     assert tables.format_value(math.nan, "bleu") == ""
     assert tables.format_value(1.005, "bleu", "+") == "+1.00"
-
-
-def test_known_pairs_have_no_unknown_words(tmp_path: Path) -> None:
-    for name, text in {
-        "vocab.src": "</s>\t1\n<unk>\t0\na\t3\nb\t2\nb\u2028\t1\n",
-        "vocab.tgt": "</s>\t1\n<unk>\t0\nx\t3\n",
-        "test.src": "a b\na c\nb\na b\u2028\n",
-        "test.tgt": "x x\nx\ny\nx\n",
-    }.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    known.main([str(tmp_path), "test", "--output", str(tmp_path / "known")])
-    assert (tmp_path / "known.src").read_text(encoding="utf-8") == "a b\na b\u2028\n"
-    assert (tmp_path / "known.tgt").read_text(encoding="utf-8") == "x x\nx\n"
-    assert not list(tmp_path.glob("*.part"))
