@@ -98,7 +98,7 @@ $(WORK)/%/done: $(vocabulary)
 	touch $@
 
 # CORPUS/MODEL.SEED/SET.BEAM.hyp: translations; SET.scores: log p of each reference; SET.HOW.seg:
-# translations by segments, split by confidence in both directions or at random.
+# translations by segments.
 set       = $(firstword $(subst ., ,$(@F)))
 beam      = $(word 2,$(subst ., ,$(@F)))
 source    = $$(WORK)/$$(call part,1,$$*)/text/$$(firstword $$(subst ., ,$$(@F))).src
@@ -118,12 +118,22 @@ $(WORK)/%.scores: $(trained) $(source)
 	mkdir -p $(@D)
 	$(launch) $(NMTKIT) score $(using) $(call pair,$(set)) $(whole)
 
+# HOW names the rows of Pouget-Abadie et al.: forward is p(f|e) alone, unpenalised p(f|e) + p(e|f),
+# confidence the same divided by the length, and there are two ways at random.
+segment  = $(translate) --beam $(BEAM) --segment
+backward = --reverse-model $(@D)/../rnnenc-30-reverse.$(seed)
+
 $(WORK)/%.confidence.seg: $(trained) $(back) $(source)
-	$(translate) --beam $(BEAM) --segment confidence --reverse-model $(@D)/../rnnenc-30-reverse.$(seed) \
-	  --segments $(basename $@).segments --force $(whole)
+	$(segment) confidence $(backward) --segments $(basename $@).segments --force $(whole)
+
+$(WORK)/%.unpenalised.seg: $(trained) $(back) $(source)
+	$(segment) confidence $(backward) --no-segment-penalty $(whole)
+
+$(WORK)/%.forward.seg: $(trained) $(source)
+	$(segment) forward --no-segment-penalty $(whole)
 
 $(WORK)/%.random.seg: $(WORK)/%.confidence.seg
-	$(translate) --beam $(BEAM) --segment random --segment-lengths $(basename $<).segments $(whole)
+	$(segment) random --segment-lengths $(basename $<).segments $(whole)
 
 $(WORK)/%.random-confidence.seg: $(trained) $(source)
-	$(translate) --beam $(BEAM) --segment random-confidence $(whole)
+	$(segment) random-confidence $(whole)

@@ -72,10 +72,11 @@ BEAM         ?= $(if $(filter paper,$(SIZE)),10,5)
 # Parameters that translate, score and report: `last`, those with which a training ended, as in the papers,
 # or `best` on the dev set; the tables say which, and give its updates and hours. Change it with WORK.
 PARAMS       ?= last
-# Test sentences to translate by segments; each has many segments.
+# Random sentences of each set to translate by segments; each has many segments. At the papers' size
+# all: the larger set has 6,003.
 SEGMENTED    ?= $(SEGMENTED_$(SIZE))
-SEGMENTED_paper := 3003
-SEGMENTED_mini  := 100
+SEGMENTED_paper := 6003
+SEGMENTED_mini  := 20
 SEGMENTED_smoke := 3
 # Random training pairs from which rnnsearch-50-long makes the lexicon.
 LEXICON_PAIRS   ?= $(LEXICON_PAIRS_$(SIZE))
