@@ -6,7 +6,8 @@
     choose.py test --source-words 30- --longest 3 --output text/longest
 
 The first reads train.src and train.tgt. Written are NAME.src and NAME.tgt, with subwords joined,
-and NAME.lines with the number of each pair in the set, from 1. Chosen pairs keep their order. A
+and NAME.lines with the number of each pair in the set, from 1. Chosen pairs keep their order. With
+`--unique` only the first of neighbouring pairs with the same source counts, as in a phrase table. A
 corpus may be large and is never in memory; it is read twice.
 
 The same set and seed give the same pairs everywhere: Python keeps the sequence of `random()`.
@@ -81,6 +82,17 @@ def fits(
     )
 
 
+def eligible(options: argparse.Namespace) -> Iterator[int]:
+    """Yield the numbers of the pairs that fulfil all conditions of the command line."""
+    vocabularies = [words_of(path) for path in options.known]
+    before = None
+    for number, pair in enumerate(pairs_of(options.set), start=1):
+        repeated = options.unique and pair[0] == before
+        if not repeated and fits(pair, options.words, options.source_words, vocabularies):
+            yield number
+        before = pair[0]
+
+
 def draw(lines: Sequence[int], count: int, seed: int) -> Iterator[int]:
     """Yield random lines in their order, each subset of `count` with the same probability.
 
@@ -135,20 +147,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--words", type=range_of, default=range_of("0-"), metavar="LOW-HIGH")
     parser.add_argument("--source-words", type=range_of, default=range_of("0-"), metavar="LOW-HIGH")
     parser.add_argument("--known", nargs=2, type=Path, default=(), metavar="VOCAB")
+    parser.add_argument("--unique", action="store_true")
     parser.add_argument("--random", type=int, metavar="N")
     parser.add_argument("--longest", type=int, metavar="N")
     parser.add_argument("--seed", type=int, default=1, metavar="N")
     parser.add_argument("--output", required=True, metavar="NAME")
     options = parser.parse_args(arguments)
-    vocabularies = [words_of(path) for path in options.known]
-    lines: Sequence[int] = array(
-        "q",
-        (
-            number
-            for number, pair in enumerate(pairs_of(options.set), start=1)
-            if fits(pair, options.words, options.source_words, vocabularies)
-        ),
-    )
+    lines: Sequence[int] = array("q", eligible(options))
     if options.random is not None:
         lines = list(draw(lines, options.random, options.seed))
     if options.longest is not None:

@@ -84,6 +84,10 @@ LEXICON_PAIRS_paper := 1000000
 LEXICON_PAIRS_mini  := 4000
 LEXICON_PAIRS_smoke := 200
 
+# Words around which the map of embeddings is enlarged, if they are in the shortlist; phrases on the map.
+ZOOM_WORDS     ?= Monday million France
+MAPPED_PHRASES ?= 5000
+
 # Sizes of the small models, and updates of each kind.
 n_mini       := 128
 n_smoke      := 16

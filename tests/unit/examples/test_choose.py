@@ -53,6 +53,12 @@ def test_known_pairs_have_no_unknown_words(tmp_path: Path) -> None:
     assert chosen(tmp_path, *options) == (["a b", "a b\u2028"], ["x x", "x"], [1, 4])
 
 
+def test_repeated_sources_in_a_row_count_once(tmp_path: Path) -> None:
+    pairs(tmp_path, [("a", "x"), ("a", "y"), ("b", "x"), ("b", "x"), ("a", "z")])
+    assert chosen(tmp_path, "--unique")[2] == [1, 3, 5]
+    assert chosen(tmp_path)[2] == [1, 2, 3, 4, 5]
+
+
 def test_subwords_are_joined_before_words_are_counted(tmp_path: Path) -> None:
     pairs(tmp_path, [("a@@ b@@ c d", "x@@ y")])
     assert chosen(tmp_path, "--words", "1-2") == (["abc d"], ["xy"], [1])

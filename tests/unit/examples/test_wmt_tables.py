@@ -150,6 +150,16 @@ def test_systems_not_run_are_left_out_with_a_reason(work: Path) -> None:
     assert "| RNNsearch-50 |" not in text
 
 
+def test_a_name_with_a_bar_is_one_cell() -> None:
+    [table] = tables.published("segmentation-table-2")
+    names = [name for name in (row["name"] for row in table["rows"]) if "|" in name]
+    assert names == ["p(f|e)", "p(f|e) + p(e|f)", "p(f|e) + p(e|f) (p)"]
+    cells = tuple(tables.Cell(column["name"], 1.0, "bleu", (1.0,)) for column in table["columns"])
+    text = tables.markdown(table, [tables.Row(name, cells, ()) for name in names], "last")
+    lines = [line.replace("\\|", "") for line in text.splitlines() if line.startswith("|")]
+    assert {line.count("|") for line in lines} == {2 + 4 * 4}
+
+
 def test_a_missing_file_is_an_error(work: Path) -> None:
     (work / "rnn/rnnenc-30.2/test.12.all.json").unlink()
     with pytest.raises(FileNotFoundError):
