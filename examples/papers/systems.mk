@@ -1,7 +1,7 @@
 # Rules for experiments on any corpus: texts in words, models, and their outputs.
 # Included by a Makefile that sets
 #
-#   NMTKIT WORK SIZE THREADS EXTRA BEAM     as in examples/papers/Makefile
+#   NMTKIT PYTHON WORK SIZE THREADS EXTRA BEAM     as in examples/papers/Makefile
 #   P_CORPUS            the prepared folder of each corpus, with shortlists
 #   test_sets           $(call test_sets,CORPUS): the names of its test sets
 #   $(SIZE)_settings    options of `nmtkit train` besides the recipe; small_settings are below, from
@@ -48,17 +48,16 @@ $(WORK)/%/text/some.src $(WORK)/%/text/some.tgt: $(vocabulary)
 	$(call each_side,{ for set in $(call test_sets,$*); do \
 	  head -n $(SEGMENTED) $(prepared)/$$set.$$side; done | $(join); })
 
-# The first 2,000 training pairs of at most 30 or 50 words per side, as the models saw in training.
+# 2,000 random training pairs of at most 30 or 50 words per side, as the models saw in training. Random,
+# because joined corpora begin with one of them alone.
 $(WORK)/%/text/train30.src $(WORK)/%/text/train30.tgt: $(vocabulary)
 	mkdir -p $(@D)
-	$(call shortest,30,2000)
+	$(call sample,30,2000)
 $(WORK)/%/text/train50.src $(WORK)/%/text/train50.tgt: $(vocabulary)
 	mkdir -p $(@D)
-	$(call shortest,50,2000)
-shortest = paste $(prepared)/train.src $(prepared)/train.tgt | $(join) | awk -F '\t' \
-  'split($$1, a, " ") <= $1 && split($$2, b, " ") <= $1 && n++ < $2 { \
-    print $$1 > "$(@D)/$(basename $(@F)).src.part"; print $$2 > "$(@D)/$(basename $(@F)).tgt.part" }' && \
-  for side in src tgt; do mv $(made).part $(made) || exit; done
+	$(call sample,50,2000)
+choose = $(PYTHON) $(systems)/choose.py $(prepared)/$1 --output $(@D)/$(basename $(@F))
+sample = $(call choose,train) --words 0-$1 --random $2
 
 # CSLM is validated on a random 0.1 % of its training text (Cho et al. 2014, section 4.1.2).
 P_cslm     := $(WORK)/cslm/prepared
@@ -111,13 +110,14 @@ $(WORK)/%/done: $(vocabulary)
 	touch $@
 
 # CORPUS/MODEL.SEED/SET.BEAM.hyp: translations; SET.scores: log p of each reference, which for CSLM
-# has no source; SET.HOW.seg:
-# translations by segments, split by confidence in both directions or at random.
+# has no source; SET.HOW.seg: translations by segments.
 set       = $(firstword $(subst ., ,$(@F)))
 beam      = $(word 2,$(subst ., ,$(@F)))
 source    = $$(WORK)/$$(call part,1,$$*)/text/$$(firstword $$(subst ., ,$$(@F))).src
 PARAMS   ?= last
-using     = $(addprefix --model ,$(folders)) --params $(PARAMS) --tokenized --threads $(THREADS)
+# The training of CSLM ends by early stopping, so that its best parameters count.
+params    = $(if $(filter cslm,$(kind)),best,$(PARAMS))
+using     = $(addprefix --model ,$(folders)) --params $(params) --tokenized --threads $(THREADS)
 # SET.BEAM.no-unk.hyp: no hypothesis has an unknown word. In the tables of Cho et al. 2014b (section
 # 4.2.1) and Pouget-Abadie et al. 2014, whose RNNenc has the same figures, that is so of every sentence.
 known     = $(if $(filter no-unk seg,$(subst ., ,$(@F))),--no-unk)
@@ -132,12 +132,22 @@ $(WORK)/%.scores: $(trained) $(source)
 	mkdir -p $(@D)
 	$(launch) $(NMTKIT) score $(using) $(if $(filter cslm,$(kind)),$(lastword $(call pair,$(set))),$(call pair,$(set))) $(whole)
 
+# HOW names the rows of Pouget-Abadie et al.: forward is p(f|e) alone, unpenalised p(f|e) + p(e|f),
+# confidence the same divided by the length, and there are two ways at random.
+segment  = $(translate) --beam $(BEAM) --segment
+backward = --reverse-model $(@D)/../rnnenc-30-reverse.$(seed)
+
 $(WORK)/%.confidence.seg: $(trained) $(back) $(source)
-	$(translate) --beam $(BEAM) --segment confidence --reverse-model $(@D)/../rnnenc-30-reverse.$(seed) \
-	  --segments $(basename $@).segments --force $(whole)
+	$(segment) confidence $(backward) --segments $(basename $@).segments --force $(whole)
+
+$(WORK)/%.unpenalised.seg: $(trained) $(back) $(source)
+	$(segment) confidence $(backward) --no-segment-penalty $(whole)
+
+$(WORK)/%.forward.seg: $(trained) $(source)
+	$(segment) forward --no-segment-penalty $(whole)
 
 $(WORK)/%.random.seg: $(WORK)/%.confidence.seg
-	$(translate) --beam $(BEAM) --segment random --segment-lengths $(basename $<).segments $(whole)
+	$(segment) random --segment-lengths $(basename $<).segments $(whole)
 
 $(WORK)/%.random-confidence.seg: $(trained) $(source)
-	$(translate) --beam $(BEAM) --segment random-confidence $(whole)
+	$(segment) random-confidence $(whole)

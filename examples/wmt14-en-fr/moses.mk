@@ -135,10 +135,10 @@ $(smt)/text/checked: $(by_moses)/test.tok.en $(P_rnn)/manifest.json
 rerank     = $(NMTKIT) nbest rerank $< --sentences $$(wc -l < $(by_moses)/$(set).tok.en)
 references = $$(foreach side,src tgt,$$(smt)/text/$$(firstword $$(subst ., ,$$(notdir $$*))).$$(side))
 
-$(call sets,baseline,hyp): $(smt)/baseline/%.hyp: $(by_moses)/%.1000best.gz $(smt)/text/checked
+$(call sets,baseline,hyp): $(smt)/baseline/%.hyp: $(by_moses)/%.1000best.gz $(by_moses)/%.tok.en $(smt)/text/checked
 	mkdir -p $(@D)
 	$(rerank) $(whole)
-$(call sets,rnn,hyp): $(smt)/rnn/%.hyp: $(smt)/rnn/%.1000best.gz
+$(call sets,rnn,hyp): $(smt)/rnn/%.hyp: $(smt)/rnn/%.1000best.gz $(by_moses)/%.tok.en
 	$(rerank) $(whole)
 $(call sets,oracle,hyp): $(smt)/oracle/%.hyp: $(by_moses)/%.1000best.gz $(smt)/text/%.tgt
 	mkdir -p $(@D)
@@ -166,7 +166,7 @@ $(call sets,$1,gz): $(smt)/$1/%.gz: $(smt)/$2/%.1000best.gz $(WORK)/cslm/cslm.$(
 	$$(launch) $$(NMTKIT) nbest score -m $(WORK)/cslm/cslm.$(first) --params best $$< --threads $$(THREADS) --force -o $$@
 $(smt)/$1/weights: $(smt)/$1/dev.gz $(smt)/$2/moses.tuned.ini $(by_moses)/dev.tok.fr
 	$$(NMTKIT) nbest tune $$< $(by_moses)/dev.tok.fr --start $(smt)/$2/moses.tuned.ini $(TUNE) --force -o $$@
-$(call sets,$1,hyp): $(smt)/$1/%.hyp: $(smt)/$1/%.gz $(smt)/$1/weights
+$(call sets,$1,hyp): $(smt)/$1/%.hyp: $(smt)/$1/%.gz $(by_moses)/%.tok.en $(smt)/$1/weights
 	$$(rerank) --weights-file $(smt)/$1/weights $$(whole)
 endef
 $(eval $(call with_cslm,cslm,moses))

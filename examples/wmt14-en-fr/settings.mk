@@ -73,16 +73,21 @@ BEAM         ?= $(if $(filter paper,$(SIZE)),10,5)
 # Parameters that translate, score and report: `last`, those with which a training ended, as in the papers,
 # or `best` on the dev set; the tables say which, and give its updates and hours. Change it with WORK.
 PARAMS       ?= last
-# Test sentences to translate by segments; each has many segments.
+# Random sentences of each set to translate by segments; each has many segments. At the papers' size
+# all: the larger set has 6,003.
 SEGMENTED    ?= $(SEGMENTED_$(SIZE))
-SEGMENTED_paper := 3003
-SEGMENTED_mini  := 100
+SEGMENTED_paper := 6003
+SEGMENTED_mini  := 20
 SEGMENTED_smoke := 3
-# Training pairs from which rnnsearch-50-long makes the lexicon.
+# Random training pairs from which rnnsearch-50-long makes the lexicon.
 LEXICON_PAIRS   ?= $(LEXICON_PAIRS_$(SIZE))
 LEXICON_PAIRS_paper := 1000000
 LEXICON_PAIRS_mini  := 4000
 LEXICON_PAIRS_smoke := 200
+
+# Words around which the map of embeddings is enlarged, if they are in the shortlist; phrases on the map.
+ZOOM_WORDS     ?= Monday million France
+MAPPED_PHRASES ?= 5000
 
 # Sizes of the small models, and updates of each kind.
 n_mini       := 128

@@ -3,11 +3,12 @@
 
     tables.py --work work/mini --systems 'rnnenc-30 lstm' --seeds 1 --beam 10 --list files
     tables.py --work work/mini --systems 'rnnenc-30 lstm' --seeds 1 --beam 10 --output results
+    tables.py --work work/mini --systems 'rnnenc-30 lstm' --seeds 1 --table bahdanau-table-1
 
 `--list` prints the files, or the models, that the tables of these systems need; otherwise
-tables.md, tables.json and tables.csv are written. published.toml has the published figures and the
-file of each of ours. A row without our figure says why; a file that should exist but does not is an
-error, never an empty cell.
+tables.md, tables.json and tables.csv are written, or with `--table` one table to stdout.
+published.toml has the published figures and the file of each of ours. A row without our figure says
+why; a file that should exist but does not is an error, never an empty cell.
 """
 
 import argparse
@@ -42,6 +43,7 @@ class Choice:
 
     params: the parameters that translated, "last" or "best".
     reasons: why a system was not run; a system without a reason was deselected by the user.
+    table: key of the only table to make; empty: all.
     """
 
     work: Path
@@ -50,6 +52,7 @@ class Choice:
     beam: str
     params: str
     reasons: Mapping[str, str] = field(default_factory=dict)
+    table: str = ""
 
 
 @dataclass(frozen=True)
@@ -83,10 +86,10 @@ class Row:
     reason: str = ""
 
 
-def published() -> list[dict[str, Any]]:
-    """Return the tables of published.toml."""
+def published(key: str = "") -> list[dict[str, Any]]:
+    """Return the tables of published.toml, or the one with this key."""
     tables: list[dict[str, Any]] = tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))["tables"]
-    return tables
+    return [table for table in tables if key in ("", table["key"])]
 
 
 def reason_of(row: Mapping[str, Any], choice: Choice) -> str:
@@ -121,7 +124,7 @@ def result_of(
 def files(choice: Choice) -> list[Path]:
     """Return all files that the tables need, each once."""
     needed: dict[Path, None] = {}
-    for table in published():
+    for table in published(choice.table):
         for row in table["rows"]:
             if reason_of(row, choice):
                 continue
@@ -138,7 +141,7 @@ def files(choice: Choice) -> list[Path]:
 def models(choice: Choice) -> list[Path]:
     """Return the model folders behind the tables, each once."""
     folders: dict[Path, None] = {}
-    for row in (row for table in published() for row in table["rows"]):
+    for row in (row for table in published(choice.table) for row in table["rows"]):
         for name in [row.get("folder", ""), *row.get("needs", [])]:
             if name.startswith("smt/") or reason_of(row, choice):
                 continue
@@ -258,7 +261,8 @@ def markdown(table: Mapping[str, Any], rows: Sequence[Row], params: str) -> str:
     lines = [titles, ["---", *["---:"] * (len(titles) - 1)]]
     for row in (row for row in rows if not row.reason):
         cells = [text for cell in row.cells for text in _texts(cell)]
-        lines.append([row.name, *cells, *(training_of(row, params) if with_training else [])])
+        name = row.name.replace("|", "\\|")  # p(f|e) is one cell
+        lines.append([name, *cells, *(training_of(row, params) if with_training else [])])
     text = f"## {table['title']}\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
     text = text if len(lines) > 2 else f"## {table['title']}\n\nNone of its systems was run.\n"
     without_figures = [row for row in rows if row.reason]
@@ -354,6 +358,13 @@ def write(choice: Choice, output: Path, size: str) -> None:
     replace(output / "tables.md", "\n".join(parts))
 
 
+def one_table(choice: Choice, size: str) -> Iterator[str]:
+    """Yield an introduction and the chosen table, or all, in Markdown."""
+    yield head(size, choice)
+    for table in published(choice.table):
+        yield markdown(table, [row_of(table, row, choice) for row in table["rows"]], choice.params)
+
+
 def head(size: str, choice: Choice) -> str:
     """Return the introduction of the tables."""
     text = (
@@ -388,21 +399,27 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--params", default="last", choices=list(PARAMETERS))
     parser.add_argument("--size", default="paper", metavar="SIZE")
     parser.add_argument("--reason", action="append", default=[], metavar="SYSTEM=TEXT")
+    keys = [table["key"] for table in published()]
+    parser.add_argument("--table", default="", choices=keys, metavar="KEY")
     parser.add_argument("--list", choices=["files", "models"])
     parser.add_argument("--output", type=Path, metavar="DIR")
     options = parser.parse_args(arguments)
     reasons = dict(reason.split("=", 1) for reason in options.reason)
     systems = frozenset(options.systems.split())
     seeds = tuple(options.seeds.split())
-    choice = Choice(options.work, systems, seeds, options.beam, options.params, reasons)
+    choice = Choice(
+        options.work, systems, seeds, options.beam, options.params, reasons, options.table
+    )
     unknown = systems - {row.get("system") for table in published() for row in table["rows"]}
     if unknown:
         print(f"tables.py: error: no table has the system {min(unknown)!r}", file=sys.stderr)
         return 2
     if options.list:
         print(*(files if options.list == "files" else models)(choice), sep="\n")
-    if options.output:
+    elif options.output:
         write(choice, options.output, options.size)
+    else:
+        print(*one_table(choice, options.size), sep="\n", end="")
     return 0
 
 

@@ -18,11 +18,26 @@ if TYPE_CHECKING:
 SEGMENT_RULES: list[Rule] = [
     *(
         needs(name, "--segment")
-        for name in ("--reverse-model", "--max-segment", "--segment-lengths", "--segments")
+        for name in (
+            *("--reverse-model", "--max-segment", "--no-segment-penalty"),
+            *("--segment-lengths", "--segments"),
+        )
     ),
-    needs("--segment", "--reverse-model", "--segment random", "--segment random-confidence"),
-    exclusive("--segment random", "--reverse-model"),
-    exclusive("--segment random-confidence", "--reverse-model"),
+    needs(
+        "--segment",
+        "--reverse-model",
+        "--segment forward",
+        "--segment random",
+        "--segment random-confidence",
+    ),
+    *(
+        exclusive(f"--segment {method}", "--reverse-model")
+        for method in ("forward", "random", "random-confidence")
+    ),
+    *(
+        exclusive(f"--segment {method}", "--no-segment-penalty", because="it has no confidence")
+        for method in ("random", "random-confidence")
+    ),
     needs("--segment random", "--segment-lengths", because="--segments writes that file"),
     needs("--segment-lengths", "--segment random"),
 ]
@@ -32,9 +47,10 @@ SEGMENT_RULES: list[Rule] = [
 class SegmentationSettings:
     """How lines are cut into segments.
 
-    method: "confidence", "random" or "random-confidence"; None: translate whole lines.
+    method: "confidence", "forward", "random" or "random-confidence"; None: translate whole lines.
     reverse_models: model folders of the other direction.
     max_words: longest segment in words; None: the default.
+    penalty: divide confidence by the logarithm of the length.
     lengths: file with the segment lengths that random segments imitate.
     segments: file to write the segments to.
     """
@@ -42,6 +58,7 @@ class SegmentationSettings:
     method: str | None
     reverse_models: tuple[str, ...]
     max_words: int | None
+    penalty: bool
     lengths: str | None
     segments: str | None
 
@@ -57,6 +74,8 @@ class SegmentationSettings:
         from nmtkit.model_folder import shared_parameters
 
         max_words = self.max_words or driver.MAX_SEGMENT_WORDS
+        if self.method == "forward":
+            return driver.ConfidentSegmenter(translator, None, max_words, self.penalty)
         if self.method == "confidence":
             reverse = Scorer.load(
                 *self.reverse_models,
@@ -64,7 +83,7 @@ class SegmentationSettings:
                 batch_size=batch_size,
                 params=shared_parameters(params),
             )
-            return driver.ConfidentSegmenter(translator, reverse, max_words)
+            return driver.ConfidentSegmenter(translator, reverse, max_words, self.penalty)
         if self.lengths:
             return driver.RandomSegmenter(
                 translator, driver.random_lengths(self.lengths, max_words), seed
@@ -81,12 +100,18 @@ def segment_options(function: Callable[..., Any]) -> Any:
         segment: str | None,
         reverse_models: tuple[str, ...],
         max_segment: int | None,
+        no_segment_penalty: bool,
         segment_lengths: str | None,
         segments: str | None,
         **other_options: Any,
     ) -> Any:
         segmentation = SegmentationSettings(
-            segment, reverse_models, max_segment, segment_lengths, segments
+            segment,
+            reverse_models,
+            max_segment,
+            not no_segment_penalty,
+            segment_lengths,
+            segments,
         )
         return function(*arguments, segmentation=segmentation, **other_options)
 
@@ -96,11 +121,12 @@ def segment_options(function: Callable[..., Any]) -> Any:
             "--segment",
             is_flag=False,
             flag_value="confidence",
-            metavar="[random|random-confidence]",
-            type=click.Choice(["confidence", "random", "random-confidence"]),
+            metavar="[forward|random|random-confidence]",
+            type=click.Choice(["confidence", "forward", "random", "random-confidence"]),
             help="Cut each line into the segments with the highest confidence in both directions,"
-            " and translate them one by one, for models that fail on long sentences. Two controls:"
-            " 'random' draws segments of random lengths, 'random-confidence' takes those with the"
+            " and translate them one by one, for models that fail on long sentences. Three"
+            " controls: 'forward' takes confidence from the model alone, without --reverse-model;"
+            " 'random' draws segments of random lengths; 'random-confidence' takes those with the"
             " highest sum of random confidences.",
         ),
         option(
@@ -117,6 +143,12 @@ def segment_options(function: Callable[..., Any]) -> Any:
             type=click.IntRange(min=1),
             metavar="N",
             help="Longest segment in words.  [default: 20]",
+        ),
+        option(
+            "--no-segment-penalty",
+            is_flag=True,
+            help="Do not divide confidence by log(words + 2). Division makes short segments less"
+            " confident.",
         ),
         option(
             "--segment-lengths",

@@ -13,6 +13,8 @@ Departures and readings
 - The paper does not say which candidate translation of a chosen segment is used. Here it is the
   f_k that gave the segment its confidence, argmax_k c(e_ij, f_k).
 - The candidates are all hypotheses that beam search finds; the paper's beam is 10 wide.
+- A candidate's confidence is its total log-probability, not divided by its length, however search
+  ranks hypotheses; so in the authors' code.
 - In the controls no reverse model is used; the translation of a segment is the best of search.
 """
 
@@ -20,6 +22,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 from typing import Unpack
 
@@ -93,29 +96,37 @@ class Segmenter(ABC):
     @staticmethod
     def load(
         folder: str | Path,
-        reverse_folder: str | Path,
+        reverse_folder: str | Path | None,
         device: str = "auto",
         batch_size: int = 64,
         max_words: int = MAX_SEGMENT_WORDS,
         params: str = "best",
+        segment_penalty: bool = True,
         **search: Unpack[SearchSettings],
     ) -> "ConfidentSegmenter":
         """Load a model and a reverse model, which translates back.
 
         :param folder: the model folder.
-        :param reverse_folder: the folder of the reverse model.
+        :param reverse_folder: the folder of the reverse model; None: confidence from the model
+            alone, which the paper found to be worse than no segmentation.
         :param device: "auto", "cpu", "cuda", "cuda:1" or "mps".
         :param batch_size: segments searched together.
         :param max_words: longest segment, in words.
         :param params: which parameters of both models: "best" or "last".
+        :param segment_penalty: divide confidence by log(words + 2), against short segments.
         :param search: fields of `SearchConfig`, such as beam=10.
         :raises ModelError: a file is missing or does not fit, or the models do not fit each other.
         :raises ConfigError: `params` is a file, which belongs to one model.
         """
         params = shared_parameters(params)
         translator = Translator.load(folder, device=device, batch_size=batch_size, params=params)
-        reverse = Scorer.load(reverse_folder, device=device, batch_size=batch_size, params=params)
-        return ConfidentSegmenter(translator.with_search(**search), reverse, max_words)
+        reverse = (
+            Scorer.load(reverse_folder, device=device, batch_size=batch_size, params=params)
+            if reverse_folder is not None
+            else None
+        )
+        translator = translator.with_search(**search)
+        return ConfidentSegmenter(translator, reverse, max_words, segment_penalty)
 
     @property
     def window(self) -> int:
@@ -183,21 +194,28 @@ class Segmenter(ABC):
 
 
 class ConfidentSegmenter(Segmenter):
-    """Chooses the segmentation with the highest confidence in both directions.
+    """Chooses the segmentation with the highest confidence.
 
     :param translator: searches the candidates f_k, one per hypothesis of its beam, with log p.
-    :param reverse: scores the candidates by a model that translates back: log q.
-    :param longest: longest segment, in words.
+    :param reverse: scores the candidates by a model that translates back: log q; None: use log p
+        alone.
+    :param max_words: longest segment, in words.
+    :param segment_penalty: divide confidence by log(words + 2), against short segments.
     :raises ModelError: the models translate between other languages, or split lines into words
         differently.
     """
 
     def __init__(
-        self, translator: Translator, reverse: Scorer, max_words: int = MAX_SEGMENT_WORDS
+        self,
+        translator: Translator,
+        reverse: Scorer | None,
+        max_words: int = MAX_SEGMENT_WORDS,
+        segment_penalty: bool = True,
     ) -> None:
         super().__init__(translator)
-        _check_fit(translator.ensemble, reverse.ensemble)
-        self._reverse, self._longest = reverse, max_words
+        if reverse is not None:
+            _check_fit(translator.ensemble, reverse.ensemble)
+        self._reverse, self._longest, self._penalty = reverse, max_words, segment_penalty
 
     @property
     def window(self) -> int:
@@ -229,21 +247,30 @@ class ConfidentSegmenter(Segmenter):
         self, texts: list[str], n_best_lists: list[list[Translation]]
     ) -> Iterator[ConfidentTranslation]:
         """Yield the candidate of each span with the highest confidence."""
+        log_qs = self._reverse_scores(texts, n_best_lists)
+        for text, candidates in zip(texts, n_best_lists, strict=True):
+            words = len(text.split())
+            confidences = [
+                confidence(candidate.score, words, next(log_qs), self._penalty)
+                for candidate in candidates
+            ]
+            highest = max(confidences)
+            yield candidates[confidences.index(highest)], highest
+
+    def _reverse_scores(
+        self, texts: list[str], n_best_lists: list[list[Translation]]
+    ) -> Iterator[float | None]:
+        """Yield log q of each span given each of its candidates; None without a reverse model."""
+        if self._reverse is None:
+            yield from repeat(None)
+            return
         to_text = self._translator.ensemble.first.tgt_text.line
         pairs = [
             (to_text(candidate.named_tokens, tokenized=True), text)
             for text, candidates in zip(texts, n_best_lists, strict=True)
             for candidate in candidates
         ]
-        scores = self._reverse.score(pairs, tokenized=True)
-        for text, candidates in zip(texts, n_best_lists, strict=True):
-            words = len(text.split())
-            confidences = [
-                confidence(candidate.score, next(scores).log_prob, words)
-                for candidate in candidates
-            ]
-            highest = max(confidences)
-            yield candidates[confidences.index(highest)], highest
+        yield from (score.log_prob for score in self._reverse.score(pairs, tokenized=True))
 
 
 class RandomSegmenter(Segmenter):

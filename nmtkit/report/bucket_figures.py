@@ -157,6 +157,7 @@ def _draw_legends(axes: "Axes", curves: Sequence[BucketCurve]) -> None:
         styles: list[Any] = [SIDE_LINE_STYLES[side] for side in sides]
         handles = [Line2D([], [], color="black", linestyle=style) for style in styles]
         draw_legend(axes, [f"by {side}" for side in sides], handles)
+    if len(sides) > 1 and len(names) > 1:
         side_legend = axes.get_legend()
         assert side_legend is not None
         axes.add_artist(side_legend)  # otherwise the next legend replaces it

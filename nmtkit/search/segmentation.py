@@ -13,21 +13,24 @@ and the segmentation with the largest total confidence is read off S from the en
 Spans are pairs (start, end) of word indices from 0, end exclusive: e_ij is (i - 1, j), and
 j - i + 1 is end - start.
 
+Table 2 compares three confidences: log p alone, not divided; the mean of log p and log q, not
+divided; and that mean divided by the logarithm, the "short phrase penalty" of eq. (2).
+
 Departures and readings
 
-- The denominator of a single word is |log 1| = 0, which would make its confidence minus infinity,
-  and a sentence of one word would have no segmentation; yet table 3 shows a segment of one word,
-  "and". So a single word is divided by |log 2|, like two words: the smallest denominator of any
-  other span. Where log p + log q are equal, a longer span is never less confident than a shorter
-  one.
-- The spans of a sentence are those of at most `longest` words, instead of all: i runs over
-  j - longest + 1 <= i <= j only.
+- The denominator of eq. (2) is 0 for a single word: its confidence would be minus infinity, and a
+  sentence of one word would have no segmentation; yet table 3 shows a segment of one word, "and".
+  The authors' code, which made the table, divides by the logarithm of the span's length with its
+  `</s>`, plus one: log(j - i + 3). So does this module. Where log p + log q are equal, a longer
+  span is more confident than a shorter one.
+- The spans of a sentence are those of at most `longest` words, in the authors' code 20, instead of
+  all: i runs over j - longest + 1 <= i <= j only.
 - Of equal totals the one with the longer last segment is chosen, which (6) leaves open.
 - The paper's second control has "a uniform random confidence score" and does not name its range,
   which decides how many segments there are: with numbers above 0, the sum over as many segments
-  as possible, of one word each, is the largest. A confidence is half a sum of log-
-  probabilities divided by a positive number, so never above 0; the random ones are uniform in
-  (-1, 0]. The scale changes nothing.
+  as possible, of one word each, is the largest. A confidence is a mean of log-probabilities
+  divided by a positive number, so never above 0; the random ones are uniform in (-1, 0]. The scale
+  changes nothing.
 """
 
 import math
@@ -51,14 +54,18 @@ def spans(words: int, longest: int) -> list[Span]:
     ]
 
 
-def confidence(log_p: float, log_q: float, words: int) -> float:
-    """Compute the confidence of a span's translation: eq. (2), at most 0, higher is better.
+def confidence(log_p: float, words: int, log_q: float | None = None, penalty: bool = True) -> float:
+    """Compute the confidence of a span's translation: at most 0, higher is better.
 
-    :param log_p: log p(f | e) of its translation, natural log.
-    :param log_q: log q(e | f) of the span, given the translation.
-    :param words: length of the span, at least 1; see *Departures and readings* for 1.
+    Pouget-Abadie et al. 2014, eq. (2) and section 5.2.
+
+    :param log_p: log p(f | e) of the translation, natural log.
+    :param words: length of the span, at least 1, `</s>` not counted.
+    :param log_q: log q(e | f) of the span, given the translation; None: use log p alone.
+    :param penalty: divide by log(words + 2), against short spans; see *Departures and readings*.
     """
-    return (log_p + log_q) / (2 * math.log(max(words, 2)))
+    mean = log_p if log_q is None else (log_p + log_q) / 2
+    return mean / math.log(words + 2) if penalty else mean
 
 
 def best_segmentation(words: int, confidences: Mapping[Span, float]) -> list[Span]:

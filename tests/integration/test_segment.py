@@ -1,6 +1,7 @@
 """`nmtkit translate --segment` through the real command line, with models of two updates."""
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 
@@ -71,6 +72,22 @@ def test_each_line_has_one_line_and_its_segments(translate, reverse_model, tmp_p
         assert bool(text) == bool(line.strip())
         assert float(score) == pytest.approx(sum(part["score"] for part in parts), abs=1e-4)
         assert all(part["confidence"] < 0 for part in parts)
+
+
+def test_each_confidence_of_table_2_chooses_its_segments(translate, reverse_model, tmp_path):
+    def chosen(*options: object) -> list[list[dict]]:
+        path = tmp_path / "chosen"
+        translate(LINES, "--segment", *options, "--segments", path, "--force")
+        return segments(path)
+
+    both = "confidence", "--reverse-model", reverse_model
+    penalised, bare = chosen(*both), chosen(*both, "--no-segment-penalty")
+    forward = chosen("forward", "--no-segment-penalty")
+    for penalty, lines in ((True, chosen("forward")), (False, forward)):
+        for part in (part for line in lines for part in line):
+            divisor = math.log(len(part["source"].split()) + 2) if penalty else 1
+            assert part["confidence"] == pytest.approx(part["score"] / divisor, abs=1e-5)
+    assert penalised != bare
 
 
 def test_segments_do_not_depend_on_batches_or_a_repeated_model(translate, reverse_model):
@@ -147,6 +164,9 @@ def test_other_search_options_apply_to_segments(translate, reverse_model, tmp_pa
             "needs --segment random.",
         ),
         (["--segment", "words"], "'words' is not one of"),
+        (["--segment", "forward", "--reverse-model", "m"], "--reverse-model exclude each other"),
+        (["--segment", "random-confidence", "--no-segment-penalty"], "it has no confidence"),
+        (["--no-segment-penalty"], "--no-segment-penalty needs --segment"),
         (["--reverse-model", "m"], "--reverse-model needs --segment"),
         (["--segments", "f"], "--segments needs --segment"),
         (["--max-segment", 5], "--max-segment needs --segment"),

@@ -5,9 +5,11 @@ A stand-in for nmtkit writes similar files at once; tests/faults/wmt14.py runs t
 
 import math
 import os
+import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -37,6 +39,9 @@ if command == "select":
 elif command == "prepare":
     out, lines = after("--output"), {{}}
     write(out + "/manifest.json", "{{}}")
+    if "--phrase-table" in words:
+        for side in ("src", "tgt"):
+            write(out + "/train." + side, "a b c d\\n")
     if "--held-out" in words:
         for name, rows in (("dev", slice(1)), ("train", slice(1, None))):
             for side, path in zip(("src", "tgt"), words[words.index("--train") + 2 :]):
@@ -62,10 +67,14 @@ elif command == "train":
     if os.environ.get("BREAK") and os.environ["BREAK"] in out:
         sys.exit("nmtkit: error: broken")
 elif command == "translate":
+    sources = [word for word in words if word.endswith((".src", "obama.en"))]
     if "--segments" in words:
-        write(after("--segments"), "")
-    sources = [word for word in words if word.endswith(".src")]
-    print("\\n".join(read(sources[0])))
+        segments = [[dict(source=line)] for line in read(sources[0])]
+        write(after("--segments"), "".join(json.dumps(line) + "\\n" for line in segments))
+    if "--n-best" in words:
+        print("0 ||| ||| nmtkit0= -1.5 ||| -1.5")
+    else:
+        print("".join(line + "\\n" for line in read(sources[0])), end="")
 elif command == "score":
     if group:
         write(after("-o"), "")
@@ -76,10 +85,22 @@ elif command == "rerank":
 elif command == "tune":
     write(after("-o"), "")
 elif command == "align":
-    write(after("--lexicon"), "")
+    soft = dict(source=["a"], target=["b"], alignment=[[1]])
+    write(after("--lexicon", "--output"), json.dumps(soft) + "\\n")
+    if "--plot" in words:
+        write(after("--plot") + "/000001.svg", "<svg/>")
+elif command == "embed":
+    if "--vocabulary" not in words:
+        print("\\n".join(line + "\\t1\\t2" for line in read(words[-1])))
+elif command == "map":
+    points = (sys.stdin if words[0] == "-" else open(words[0])).read()
+    write(after("--plot", "--output"), points)
 elif command == "evaluate":
     if "--plot" in words:
         write(after("--plot"), "<svg/>")
+    if "--csv" in words:
+        print("by,high,system,figure\\nunknown,0,whole,3\\nunknown,1,whole,2")
+        sys.exit()
     names = ("BLEU (multi-bleu)", "BLEU (sacreBLEU)")
     measures = [dict(name=name, value=1.0, signature="s") for name in names]
     print(json.dumps(dict(sentences=1, systems=[dict(measures=measures)])))
@@ -137,12 +158,24 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Run:
 def test_finished_steps_are_not_repeated(finished: Run) -> None:
     calls = finished.new_calls()
     assert len(set(calls)) == len(calls)
-    for name in ("results.md", "results/tables.md", "results/by-length.svg", "report.html"):
+    for name in ("results.md", "results/tables.md", "results/bahdanau-figure-2.svg", "report.html"):
         assert (finished.work / name).is_file()
     assert not list(finished.work.rglob("*.part"))
     assert finished.make("-q")[0] == 0
     assert finished.make()[0] == 0
     assert finished.new_calls() == []
+
+
+def test_results_have_every_figure_or_its_reason(finished: Run) -> None:
+    text = (finished.work / "results.md").read_text()
+    for name in names_in_help(finished):
+        made = finished.work / "results" / f"{name}.md"
+        if made.is_file():
+            assert made.read_text().split("\n")[0] in text
+    assert "Left out: Cho et al. 2014b, figure 5: BLEU of Moses by length" in text
+    pictures = re.findall(r"^!\[.*\]\((.*)\)$", text, re.MULTILINE)
+    assert len(pictures) > 10
+    assert not [name for name in pictures if not (finished.work / name).is_file()]
 
 
 def test_retraining_a_model_rebuilds_only_its_outputs(finished: Run) -> None:
@@ -168,12 +201,24 @@ def test_a_missing_lexicon_is_rebuilt(finished: Run) -> None:
     assert f"--replace-unk {folder}/lexicon.gz" in translate
 
 
+def test_samples_of_the_training_data_are_not_its_beginning(finished: Run) -> None:
+    train = (finished.work / "rnn/prepared/train.src").read_text().splitlines()
+    sample = (finished.work / "rnn/text/lexicon.src").read_text().splitlines()
+    lines = [int(line) for line in (finished.work / "rnn/text/lexicon.lines").read_text().split()]
+    assert sample == [train[line - 1] for line in lines] and len(sample) == 200
+    assert max(lines) > 0.9 * len(train)
+    calls = commands(finished, "-B", str(finished.work / "rnn/text/train30.src"))
+    [call] = [line for line in calls if "text/train30" in line and "choose.py" in line]
+    assert "--words 0-30 --random 2000" in call
+
+
 def test_a_failed_step_is_resumed(finished: Run, tmp_path: Path) -> None:
     run = Run(tmp_path, finished)
     status, output = run.make("SYSTEMS=rnnsearch-50", BREAK="rnnsearch-50.1")
     assert status != 0 and "nmtkit: error: broken" in output
     before = run.new_calls()
-    assert run.make("SYSTEMS=rnnsearch-50")[0] == 0
+    status, output = run.make("SYSTEMS=rnnsearch-50")
+    assert status == 0, output
     again = run.new_calls()
     shared = set(before) & set(again)
     assert [call.split()[0] for call in shared] == ["train"]
@@ -265,22 +310,102 @@ def test_the_workshop_papers_exclude_unknown_words_from_every_translation(tmp_pa
     assert "rnn/grconv.1/test.10.hyp" not in names
 
 
-def test_segmentation_has_its_controls(tmp_path: Path) -> None:
+def test_segmentation_has_its_controls_and_the_rows_of_table_2(tmp_path: Path) -> None:
     lines = [line for line in commands(Run(tmp_path), size="paper") if "--segment " in line]
-    kinds = [line.split("--segment ")[1].split()[0] for line in lines]
-    assert sorted(kinds) == ["confidence", "random", "random-confidence"]
+    runs = [(Path(line.split(" > ")[1].split(".part")[0]).name, line) for line in lines]
+    controls = {"test-segmented.random.seg", "test-segmented.random-confidence.seg"}
+    ways = "forward", "unpenalised", "confidence"
+    sets = [f"{name}{known}" for name in ("dev", "test") for known in ("", "-known")]
+    rows = {f"{name}-segmented.{way}.seg" for name in sets for way in ways}
+    rows.add("very-long.confidence.seg")  # table 3
+    assert {name for name, _ in runs} == rows | controls and len(runs) == len(rows | controls)
+    for name, line in runs:
+        assert "--no-unk" in line
+        assert ("--no-segment-penalty" in line) == (".forward." in name or ".unpenalised." in name)
+        assert ("--reverse-model" in line) == (".unpenalised." in name or ".confidence." in name)
     written = [line.split("--segments ")[1].split()[0] for line in lines if "--segments " in line]
     read = [line.split("--segment-lengths ")[1].split()[0] for line in lines if "-lengths " in line]
-    assert written == read
+    assert set(read) < set(written)
 
 
 def test_no_two_commands_write_the_same_file(tmp_path: Path) -> None:
-    lines = commands(Run(tmp_path), size="paper")
+    lines = [line for line in commands(Run(tmp_path), size="paper") if "samples.py" not in line]
     words = [(line.split(), at) for line in lines for at in range(len(line.split()))]
     options = ("--segments", "--lexicon", "--plot")
     written = [line[at + 1] for line, at in words if line[at] in options]
     written += [line[at + 1].removesuffix(".part") for line, at in words if line[at] == ">"]
-    assert len(written) > 50 and len(set(written)) == len(written)
+    assert len(written) > 50
+    assert [name for name, times in Counter(written).items() if times > 1] == []
+
+
+def test_a_figure_needs_only_its_systems(tmp_path: Path) -> None:
+    lines = commands(Run(tmp_path), "cho-properties-figure-6", size="paper")
+    trained = [line for line in lines if " train " in line and "--recipe" in line]
+    assert len(trained) == 1 and "--recipe grconv" in trained[0]
+
+
+def names_in_help(run: Run) -> list[str]:
+    """Return the tables and figures that `make help` lists."""
+    return re.findall(r"^  ([a-z]+(?:-[a-z]+)*-(?:table|figure)-\d)$", run.make("help")[1], re.M)
+
+
+PAPERS = {  # tables and figures of each paper, illustrations of architectures left out
+    "bahdanau": "table-1 table-2 table-3 figure-2 figure-3",
+    "cho-phrases": "table-1 table-2 table-3 figure-3 figure-4 figure-5",
+    "cho-properties": "table-1 table-2 figure-4 figure-5 figure-6",
+    "segmentation": "table-1 table-2 table-3 table-4 figure-2 figure-3",
+    "sutskever": "table-1 table-2 table-3 figure-2 figure-3",
+}
+
+
+def test_every_table_and_figure_of_the_papers_is_a_target(tmp_path: Path) -> None:
+    expected = {f"{paper}-{name}" for paper, names in PAPERS.items() for name in names.split()}
+    run, moses = Run(tmp_path), moses_settings(tmp_path / "moses")
+    assert set(names_in_help(run)) == expected
+    readme = (RECIPE / "README.md").read_text()
+    assert not [name for name in expected if f"`{name}`" not in readme]
+    lines = commands(run, *sorted(expected), *moses, size="paper")
+    for name in expected:
+        both = name in ("cho-phrases-table-2", "cho-phrases-table-3")  # in the page of figure 3
+        page = f"{run.work}/results/{'cho-phrases-figure-3' if both else name}.md"
+        assert f"cat {page}" in lines
+        assert any(line.endswith(f".part {page}") for line in lines)
+
+
+def test_a_figure_whose_systems_are_not_run_gives_the_reason(tmp_path: Path) -> None:
+    run = Run(tmp_path)
+    status, output = run.make("cho-properties-figure-5")
+    assert status != 0 and "needs the output of Moses" in output
+    status, output = run.make("cho-properties-figure-6", "SYSTEMS=lstm")
+    assert status != 0 and "needs one of the systems grconv" in output
+    assert not run.calls.exists()
+
+
+def test_curves_are_by_source_reference_and_both_of_all_three_news_sets(tmp_path: Path) -> None:
+    moses = moses_settings(tmp_path / "moses")
+    names = ["cho-properties-figure-4", "cho-properties-figure-5", "segmentation-figure-2"]
+    lines = commands(Run(tmp_path), *names, *moses, size="paper")
+    drawn = {
+        line.split("/results/")[1].split(".svg")[0]: line for line in lines if "--plot" in line
+    }
+    panels = ["4a", "4b", "4c", "5"], ["2a", "2b", "2c"]
+    assert set(drawn) == {
+        *(f"cho-properties-figure-{panel}" for panel in panels[0]),
+        *(f"segmentation-figure-{panel}" for panel in panels[1]),
+    }
+    for name, line in drawn.items():
+        assert "--of source --of reference --of both" in line
+        assert ("--by unknown" if name.endswith("4c") else "--by length") in line
+        assert re.search(r"/text/news(-segmented)?\.tgt ", line)
+
+
+def test_samples_of_moses_are_its_lines_of_the_same_sentences(tmp_path: Path) -> None:
+    settings = [*moses_settings(tmp_path / "moses"), "SYSTEMS=rnnenc-30"]
+    lines = commands(Run(tmp_path), "cho-properties-table-2", *settings, size="paper")
+    chosen = [line for line in lines if line.startswith("awk 'NR == FNR")]
+    assert len(chosen) == 2 and all("-known.lines" in line for line in chosen)
+    [shown] = [line for line in lines if "above-30-known --system" in line.replace("  ", " ")]
+    assert "--system Moses" in shown and "--system grconv" not in shown
 
 
 def test_gpus_are_distributed(tmp_path: Path) -> None:
@@ -318,6 +443,12 @@ def moses_output(folder: Path, lines: int) -> Path:
     for name in ("phrase-table.gz", "moses.tuned.ini"):
         (folder / name).write_text("")
     return folder
+
+
+def moses_settings(folder: Path) -> list[str]:
+    """Create the output of Moses for a test set of 3,003 sentences; return the settings."""
+    output = moses_output(folder, 3003)
+    return [f"MOSES_OUTPUT={output}", "MOSES_DEV=val", "MOSES_TEST=test2016"]
 
 
 def test_moses_output_is_rescored_tuned_and_reported(finished: Run, tmp_path: Path) -> None:

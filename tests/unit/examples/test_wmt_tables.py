@@ -7,7 +7,6 @@ import math
 from pathlib import Path
 from typing import Any
 
-import known
 import pytest
 import tables
 
@@ -151,6 +150,16 @@ def test_systems_not_run_are_left_out_with_a_reason(work: Path) -> None:
     assert "| RNNsearch-50 |" not in text
 
 
+def test_a_name_with_a_bar_is_one_cell() -> None:
+    [table] = tables.published("segmentation-table-2")
+    names = [name for name in (row["name"] for row in table["rows"]) if "|" in name]
+    assert names == ["p(f|e)", "p(f|e) + p(e|f)", "p(f|e) + p(e|f) (p)"]
+    cells = tuple(tables.Cell(column["name"], 1.0, "bleu", (1.0,)) for column in table["columns"])
+    text = tables.markdown(table, [tables.Row(name, cells, ()) for name in names], "last")
+    lines = [line.replace("\\|", "") for line in text.splitlines() if line.startswith("|")]
+    assert {line.count("|") for line in lines} == {2 + 4 * 4}
+
+
 def test_a_missing_file_is_an_error(work: Path) -> None:
     (work / "rnn/rnnenc-30.2/test.12.all.json").unlink()
     with pytest.raises(FileNotFoundError):
@@ -215,17 +224,3 @@ def test_tables_of_small_sizes_say_so(work: Path) -> None:
 def test_missing_figures_are_empty() -> None:
     assert tables.format_value(math.nan, "bleu") == ""
     assert tables.format_value(1.005, "bleu", "+") == "+1.00"
-
-
-def test_known_pairs_have_no_unknown_words(tmp_path: Path) -> None:
-    for name, text in {
-        "vocab.src": "</s>\t1\n<unk>\t0\na\t3\nb\t2\nb\u2028\t1\n",
-        "vocab.tgt": "</s>\t1\n<unk>\t0\nx\t3\n",
-        "test.src": "a b\na c\nb\na b\u2028\n",
-        "test.tgt": "x x\nx\ny\nx\n",
-    }.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    known.main([str(tmp_path), "test", "--output", str(tmp_path / "known")])
-    assert (tmp_path / "known.src").read_text(encoding="utf-8") == "a b\na b\u2028\n"
-    assert (tmp_path / "known.tgt").read_text(encoding="utf-8") == "x x\nx\n"
-    assert not list(tmp_path.glob("*.part"))

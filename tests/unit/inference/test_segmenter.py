@@ -54,8 +54,11 @@ def at_random(translator):
     return RandomSegmenter(translator, with_random_confidences(3), seed=1)
 
 
-def by_hand(translator, reverse, words, max_words):
-    """Compute the best segmentation of a sentence by the equations, one span at a time."""
+def by_hand(translator, reverse, words, max_words, divided=True):
+    """Compute the best segmentation of a sentence by the equations, one span at a time.
+
+    :param reverse: None: confidence from log p alone.
+    """
     best = {}
     for i, j in itertools.combinations_with_replacement(range(1, len(words) + 1), 2):
         if j - i + 1 > max_words:
@@ -64,9 +67,12 @@ def by_hand(translator, reverse, words, max_words):
         [candidates] = translator.translate([e_ij], translator.search.beam, tokenized=True)
         c = []
         for f_k in candidates:
-            [back] = reverse.score([(" ".join(f_k.tokens), e_ij)], tokenized=True)
-            divisor = abs(math.log(j - i + 1)) if j > i else math.log(2)
-            c.append((f_k.score + back.log_prob) / (2 * divisor))
+            log_probs = [f_k.score]
+            if reverse:
+                [back] = reverse.score([(" ".join(f_k.tokens), e_ij)], tokenized=True)
+                log_probs.append(back.log_prob)
+            divisor = math.log(len(e_ij.split() + ["</s>"]) + 1) if divided else 1
+            c.append(sum(log_probs) / len(log_probs) / divisor)
         k = max(range(len(c)), key=c.__getitem__)
         best[i, j] = c[k], e_ij, candidates[k]
     s: list[float] = [0.0]
@@ -79,10 +85,13 @@ def by_hand(translator, reverse, words, max_words):
     return chosen[-1]
 
 
+@pytest.mark.parametrize("divided", [True, False])
+@pytest.mark.parametrize("both", [True, False])
 @pytest.mark.parametrize("line", ["a b c d", "c", "e f a b d d"])
-def test_the_segments_are_those_of_the_equations(confident, translator, reverse, line):
-    [segmented] = confident.segment([line])
-    expected = by_hand(translator, reverse, line.split(), max_words=3)
+def test_the_segments_are_those_of_the_equations(translator, reverse, line, both, divided):
+    back = reverse if both else None
+    [segmented] = ConfidentSegmenter(translator, back, 3, divided).segment([line])
+    expected = by_hand(translator, back, line.split(), max_words=3, divided=divided)
     assert [segment.source for segment in segmented.segments] == [text for _, text, _ in expected]
     for segment, (confidence, _, translation) in zip(segmented.segments, expected, strict=True):
         assert segment.confidence == pytest.approx(confidence, abs=1e-4)

@@ -91,6 +91,21 @@ def test_sides_have_a_separate_legend() -> None:
     assert max(part.get_window_extent().x1 for part in (sides, systems)) < figure.bbox.x1
 
 
+def test_the_legend_of_the_sides_of_a_single_system_is_not_cut_off(tmp_path: Path) -> None:
+    """A legend that is also an artist of the axes does not count when the file is cropped."""
+    from matplotlib.image import imread
+
+    three = ["source", "reference", "both"]
+    heights = []
+    for number, sides in enumerate((three[:1], three)):
+        compared = comparison(sides=sides, systems=["Moses"])
+        plot_buckets(tmp_path / f"{number}.png", compared, BLEU)
+        heights.append(imread(tmp_path / f"{number}.png").shape[0])
+    legend = picture(compared, BLEU).axes[0].get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == [f"by {side}" for side in three]
+    assert heights[1] > heights[0] + 20  # pixels
+
+
 def test_systems_differ_in_colour_line_style_and_marker() -> None:
     names = [f"s{i}" for i in range(5)]
     lines = picture(comparison(systems=names), BLEU).axes[0].get_lines()

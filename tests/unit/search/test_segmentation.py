@@ -5,6 +5,7 @@ import math
 import random
 import statistics
 
+import numpy as np
 import pytest
 
 from nmtkit.search.segmentation import (
@@ -54,28 +55,102 @@ def test_ties_choose_the_longer_last_segment():
     assert best_segmentation(4, confidences) == [(0, 1), (1, 4)]
 
 
-@pytest.mark.parametrize(("i", "j"), [(1, 2), (1, 3), (4, 20)])
-def test_confidence_is_equation_2(i, j):
+CRITERIA = {  # the rows of the paper's table 2: with log q, divided
+    "p(f|e)": (False, False),
+    "p(f|e) + p(e|f)": (True, False),
+    "p(f|e) + p(e|f) (p)": (True, True),
+}
+
+
+def slow_segmentation(log_p, log_q, words, longest, reverse, divided):
+    """Return the segments and translations of least cost, by enumeration in float64.
+
+    A cost is what the authors' code minimises: the negative log-probability, its mean over both
+    directions, divided by the logarithm of the number of ids of the span, `</s>` among them, plus
+    one.
+
+    :param log_p, log_q: of each candidate of each span (start, end). Shape: [k].
+    :return: the cost, and (span, candidate) of each segment.
+    """
+
+    def cost(span):
+        costs = -np.asarray(log_p[span], dtype=np.float64)
+        if reverse:
+            costs = (costs - np.asarray(log_q[span], dtype=np.float64)) / 2
+        ids = [*range(*span), "</s>"]
+        return costs / np.log(np.float64(len(ids) + 1)) if divided else costs
+
+    return min(
+        (
+            np.sum([cost(span).min() for span in parts]),
+            [(span, int(cost(span).argmin())) for span in parts],
+        )
+        for parts in all_segmentations(words, longest)
+    )
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize(("words", "longest"), [(1, 20), (2, 20), (5, 20), (7, 3), (9, 20)])
+def test_each_row_of_table_2_is_that_of_enumeration(criterion, words, longest):
+    reverse, divided = CRITERIA[criterion]
+    for seed in range(5):
+        draw = np.random.default_rng(seed)
+        # log-probabilities that grow with the span, like those of a model
+        log_p, log_q = (
+            {
+                (start, end): draw.normal(-1.5 * (end - start) ** 0.8 - 1, 0.5, size=4)
+                for start, end in spans(words, longest)
+            }
+            for _ in range(2)
+        )
+        chosen = {}
+        for start, end in spans(words, longest):
+            chosen[start, end] = max(
+                (confidence(p, end - start, q if reverse else None, divided), k)
+                for k, (p, q) in enumerate(zip(log_p[start, end], log_q[start, end], strict=True))
+            )
+        parts = best_segmentation(words, {span: c for span, (c, _) in chosen.items()})
+        cost, expected = slow_segmentation(log_p, log_q, words, longest, reverse, divided)
+        assert [(span, chosen[span][1]) for span in parts] == expected
+        assert sum(chosen[span][0] for span in parts) == pytest.approx(-cost, rel=1e-12)
+
+
+def test_the_criteria_choose_different_segments():
+    """If they did not, the test above would compare one thing three times."""
+    draw = np.random.default_rng(1)
+    log_p, log_q = (
+        {span: draw.normal(-2 * (span[1] - span[0]) ** 0.8, 1, 4) for span in spans(9, 9)}
+        for _ in range(2)
+    )
+    chosen = [slow_segmentation(log_p, log_q, 9, 9, *CRITERIA[name])[1] for name in CRITERIA]
+    assert len({str(segments) for segments in chosen}) == 3
+
+
+@pytest.mark.parametrize("words", [1, 2, 3, 20])
+def test_confidence_divides_by_the_length_with_eos_plus_one(words):
     log_p, log_q = -3.7, -5.1
-    expected = (log_p + log_q) / (2 * abs(math.log(j - i + 1)))
-    assert confidence(log_p, log_q, j - i + 1) == pytest.approx(expected, rel=1e-12)
+    expected = (log_p + log_q) / (2 * math.log(words + 2))
+    assert confidence(log_p, words, log_q) == pytest.approx(expected, rel=1e-12)
+    assert confidence(log_p, words) == pytest.approx(log_p / math.log(words + 2), rel=1e-12)
 
 
-def test_a_single_word_has_the_denominator_of_two_words():
-    assert confidence(-1.0, -2.0, 1) == confidence(-1.0, -2.0, 2)
-    assert confidence(-1.0, -2.0, 1) == pytest.approx(-3 / (2 * math.log(2)), rel=1e-12)
-    assert confidence(0.0, 0.0, 1) == 0.0
+def test_without_penalty_confidence_does_not_depend_on_the_length():
+    for words in (1, 2, 20):
+        assert confidence(-3.0, words, penalty=False) == -3.0
+        assert confidence(-3.0, words, -5.0, penalty=False) == -4.0
 
 
-def test_a_longer_span_of_the_same_probability_is_never_less_confident():
-    actual = [confidence(-1.0, -2.0, words) for words in range(1, 40)]
+def test_a_longer_span_of_the_same_probability_is_more_confident():
+    actual = [confidence(-1.0, words, -2.0) for words in range(1, 40)]
     assert actual == sorted(actual) and all(math.isfinite(value) for value in actual)
+    assert len(set(actual)) == len(actual)
+    assert confidence(0.0, 1, 0.0) == 0.0
 
 
 def test_single_words_do_not_win_by_their_denominator():
     """If each word costs the same everywhere, a sentence is not split."""
     confidences = {
-        (start, end): confidence(-0.5 * (end - start), -0.5 * (end - start), end - start)
+        (start, end): confidence(-0.5 * (end - start), end - start, -0.5 * (end - start))
         for start, end in spans(12, 12)
     }
     assert best_segmentation(12, confidences) == [(0, 12)]
@@ -83,7 +158,7 @@ def test_single_words_do_not_win_by_their_denominator():
 
 def test_a_single_word_can_be_a_segment():
     confidences = {
-        (start, end): confidence(-1.0 if end - start == 1 or start else -50.0, -1.0, end - start)
+        (start, end): confidence(-1.0 if end - start == 1 or start else -50.0, end - start, -1.0)
         for start, end in spans(3, 3)
     }
     assert best_segmentation(3, confidences) == [(0, 1), (1, 3)]
