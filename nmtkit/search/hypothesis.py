@@ -20,6 +20,7 @@ class Hypothesis:
     finished: False if search ended before `</s>` was chosen.
     alignment: alpha_i for each of `ids`, or None if it was not requested.
         Shape: [len(ids), T_x].
+    credit: added to log p for the ranking, because of the terms that it has.
     """
 
     ids: list[int]
@@ -27,6 +28,7 @@ class Hypothesis:
     word_scores: list[float]
     finished: bool
     alignment: Tensor | None = None
+    credit: float = 0.0
 
     @property
     def words(self) -> list[int]:
@@ -40,7 +42,7 @@ class Hypothesis:
 
         :raises ModelError: the settings have a coverage penalty, but there is no alignment.
         """
-        score = self.score / float(length_divisor(settings, max(len(self.ids), 1)))
+        score = (self.score + self.credit) / float(length_divisor(settings, max(len(self.ids), 1)))
         if not settings.coverage_penalty:
             return score
         if self.alignment is None:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from nmtkit.models.base import LogitLayer, OutputLayer, TranslationModel
 from nmtkit.models.search_state import EncodedSource, SearchState
@@ -56,11 +57,37 @@ class Expansions(NamedTuple):
     scores: log p, the new token's included; -inf if there are too few. Shape: [B, c].
     parents: slot of the hypothesis that is extended. Shape: [B, c].
     tokens: the new token, `</s>` if there are too few. Shape: [B, c].
+    credits: what is added to log p where hypotheses are compared; None: nothing. Shape: [B, c].
     """
 
     scores: Tensor
     parents: Tensor
     tokens: Tensor
+    credits: Tensor | None = None
+
+    @property
+    def ranks(self) -> Tensor:
+        """What hypotheses are compared by. Shape: [B, c]."""
+        return self.scores if self.credits is None else self.scores + self.credits
+
+    def replace_sentences(self, rows: Tensor, others: "Expansions") -> "Expansions":
+        """Replace those of some sentences, of which there may be more."""
+        missing = [0, others.scores.size(1) - self.scores.size(1)]
+        padded = (
+            functional.pad(self.scores, missing, value=-torch.inf),
+            functional.pad(self.parents, missing),
+            functional.pad(self.tokens, missing, value=EOS),
+            functional.pad(torch.zeros_like(self.scores), missing),
+        )
+        scores, parents, tokens, credits = others
+        newcomers = (
+            scores,
+            parents,
+            tokens,
+            torch.zeros_like(scores) if credits is None else credits,
+        )
+        pairs = zip(padded, newcomers, strict=True)
+        return Expansions(*(value.index_copy(0, rows, new) for value, new in pairs))
 
 
 class TokenMask(NamedTuple):
@@ -93,17 +120,19 @@ def predict(
     tokens: Tensor,
     states: Sequence[SearchState],
     encoded: Sequence[EncodedSource],
-) -> tuple[list[Tensor], list[SearchState]]:
+) -> tuple[list[Tensor], list[SearchState], Tensor | None]:
     """Decode one target position with every model.
 
     :param tokens: the last token of each hypothesis. Shape: [B, k].
-    :return: each model's readouts [B, k, l], which predict the next token, and its state.
+    :return: each model's readouts [B, k, l], which predict the next token, and its state; the first
+        model's alignment [B, k, T_x], or None.
     """
     steps = [
         model.step(tokens, state, source)
         for model, state, source in zip(models, states, encoded, strict=True)
     ]
-    return [step.readout for step in steps], [step.state for step in steps]
+    alignment = steps[0].alignment
+    return [step.readout for step in steps], [step.state for step in steps], alignment
 
 
 class NextTokenScorer:
@@ -204,6 +233,11 @@ class NextTokenScorer:
         for chunk in self._chunks(len(rows[0])):
             softmaxes = [self._softmax(n, values[chunk])[0] for n, values in enumerate(rows)]
             yield chunk, self._average(softmaxes)
+
+    def log_probs(self, readouts: Sequence[Tensor]) -> Iterator[tuple[slice, Tensor]]:
+        """Yield `distributions` over the whole vocabulary, [r, K]."""
+        for chunk, log_probs in self.distributions(readouts):
+            yield chunk, log_probs[:, : self._vocab_size]
 
     def select(self, rows: Tensor) -> "NextTokenScorer":
         """Return the scorer itself: all sentences share the vocabulary."""
