@@ -138,11 +138,7 @@ def command(
             translator = Translator(ensemble, batch_size=batch_size, quantize=quantize)
         translator = _with_tables(translator.with_search(**search), candidates, replace_unk)
         if terms:
-            from nmtkit.text.glossary_file import read_glossary
-
-            text = ensemble.first.config.text
-            glossary = read_glossary(terms, (text.src_language, text.tgt_language))
-            translator = translator.with_terms(glossary, terms_mode)
+            translator = translator.with_terms(terms, terms_mode)
         lines, aligned = LineStream(source), bool(alignments)
         if segmentation.method:
             segmenter = segmentation.segmenter(translator, batch_size, device, seed, params)

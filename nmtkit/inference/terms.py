@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Literal, NamedTuple
 
-import torch
-
 from nmtkit.config import SearchConfig
 from nmtkit.model_folder import LoadedModel
 from nmtkit.search.constraints import ConstrainedSentence, Constraints, Tokens, WordBoundaries
@@ -55,9 +53,8 @@ class TermFinder:
     @cached_property
     def boundaries(self) -> WordBoundaries:
         """Where target words end."""
-        pairs = self._model.tgt_text.word_boundaries(self._model.tgt_vocab.words)
-        opens, goes_on = zip(*pairs, strict=True)
-        return WordBoundaries(torch.tensor(opens), torch.tensor(goes_on))
+        words = self._model.tgt_vocab.words
+        return WordBoundaries(self._model.tgt_text.word_boundaries(words))
 
     def find(self, line: str, source_tokens: Sequence[str]) -> LineTerms:
         """Return the terms of a source line.
@@ -123,6 +120,15 @@ class TermFinder:
         sentence = ConstrainedSentence(line.constraints, self.boundaries)
         absent = sentence.missing(tokens) if line.terms else []
         return [*(line.terms[number] for number in absent), *line.impossible]
+
+    def are_kept(self, line: LineTerms, hypotheses: Sequence[Hypothesis]) -> bool:
+        """Return whether all hypotheses have the terms of their line, and no forbidden words."""
+        if not line.constraints:
+            return True
+        sentence = ConstrainedSentence(line.constraints, self.boundaries)
+        return all(
+            sentence.allows(one.words) and not sentence.missing(one.words) for one in hypotheses
+        )
 
     def prefer(
         self, line: LineTerms, hypotheses: Sequence[Hypothesis], search: SearchConfig

@@ -150,13 +150,21 @@ class Translator:
         translator._replacements = table
         return translator
 
-    def with_terms(self, glossary: Glossary | None, mode: TermsMode = "strict") -> "Translator":
+    def with_terms(
+        self, glossary: Glossary | str | Path | None, mode: TermsMode = "strict"
+    ) -> "Translator":
         """Return a translator with the same models that translates terms as a glossary says.
 
-        :param glossary: the terms; None: none.
+        :param glossary: the terms, or their file; None: none.
         :param mode: "strict": each occurrence of a term in a line has one of its translations, in
             every hypothesis; "soft": hypotheses that have it are preferred.
+        :raises DataError: the file cannot be read, or a line is no entry.
         """
+        if isinstance(glossary, str | Path):
+            from nmtkit.text.glossary_file import read_glossary  # rarely needed: start-up
+
+            text = self._ensemble.first.config.text
+            glossary = read_glossary(glossary, (text.src_language, text.tgt_language))
         translator = copy.copy(self)
         finder = None if glossary is None else TermFinder(glossary, self._ensemble.first, mode)
         translator._terms = finder
@@ -289,16 +297,8 @@ class Translator:
         copies_names = first.config.text.copy_names
         width = hypotheses_to_rerank(self.search, n_best)
         width = max(width, self.search.beam) if copies_names or self._prefers_terms else width
-        models, averaging = self._ensemble.models, self._ensemble.averaging
-        constraints = [line.constraints for line in window.terms]
-        boundaries = self._terms.boundaries if self._terms is not None else None
         with self._ensemble.error_context():
-            encoded = self._ensemble.encoded_batches(
-                sources, batches, self._candidates, constraints
-            )
-            results = iter(
-                search_batches(models, encoded, self.search, width, averaging, boundaries)
-            )
+            results = iter(self._search(window, batches, width))
             n_best_lists: list[NBest] = []
             for batch in batches:
                 batch_lists = list(itertools.islice(results, len(batch)))
@@ -319,6 +319,30 @@ class Translator:
                 *map(names_first, n_best_lists, lines, itertools.repeat(first.tgt_vocab))
             ]
         return [hypotheses[:n_best] for hypotheses in n_best_lists]
+
+    def _search(self, window: "Window", batches: Batches, width: int) -> list[NBest]:
+        """Search, first without terms; then again where a translation lacks some."""
+        models, averaging = self._ensemble.models, self._ensemble.averaging
+        encoded = self._ensemble.encoded_batches(window.sources, batches, self._candidates)
+        found = search_batches(models, encoded, self.search, width, averaging)
+        if self._terms is None:
+            return found
+        numbers = itertools.chain.from_iterable(batches)
+        lines = {number: index for index, number in enumerate(numbers)}
+        lacking = [
+            [n for n in batch if not self._terms.are_kept(window.terms[n], found[lines[n]])]
+            for batch in batches
+        ]
+        again = [batch for batch in lacking if batch]
+        constraints = [line.constraints for line in window.terms]
+        encoded = self._ensemble.encoded_batches(
+            window.sources, again, self._candidates, constraints
+        )
+        boundaries = self._terms.boundaries
+        results = search_batches(models, encoded, self.search, width, averaging, boundaries)
+        for number, n_best in zip(itertools.chain.from_iterable(again), results, strict=True):
+            found[lines[number]] = n_best
+        return found
 
     @property
     def _prefers_terms(self) -> bool:

@@ -52,11 +52,17 @@ from nmtkit.search.batch_queue import BatchQueue, EncodedBatch, replace_sentence
 from nmtkit.search.beam_history import BeamHistory, score_dtype
 from nmtkit.search.candidates import PADDING, CandidateScorer
 from nmtkit.search.constrained_beam import ConstrainedRows, Lengths
-from nmtkit.search.constraints import Constraints, WordBoundaries
+from nmtkit.search.constraints import WordBoundaries
 from nmtkit.search.coverage import rerank_by_coverage
 from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, ModelAveraging
-from nmtkit.search.next_token import Expansions, NextTokenScorer, TokenMask, predict
+from nmtkit.search.next_token import (
+    Expansions,
+    NextTokenScorer,
+    TokenMask,
+    join_expansions,
+    predict,
+)
 from nmtkit.search.search_settings import (
     beam_shrinks,
     check_settings,
@@ -175,7 +181,7 @@ def search_batches(
     """Translate the sentences of many batches, about one batch at a time.
 
     :param batches: read lazily; longest sentences first is fastest.
-    :param boundaries: where target words end; needed if batches have constraints.
+    :param boundaries: where target words end; given if, and only if, batches have constraints.
     :return: the translations of each sentence, in the order of the batches; for the other
         parameters and errors see `beam_search`.
     """
@@ -212,7 +218,7 @@ class _BeamSearch:
         self._beam: Beam
         self._scorer: NextTokenScorer | CandidateScorer
         self._candidates: Tensor | None = None  # [B, C]; None for the whole vocabulary
-        self._constrained = ConstrainedRows(())
+        self._constrained: ConstrainedRows | None = None
 
     def step(self) -> None:
         """Expand every sentence by one token."""
@@ -226,7 +232,7 @@ class _BeamSearch:
         done, slots = find_done(beam, expansions, pruned, settings)
         self._beam, parents = advance(beam, expansions, pruned.active, self.history, slots)
         self._states = [state.select_hypotheses(parents) for state in self._states]
-        if self._constrained.rows:
+        if self._constrained is not None:
             self._constrained.advance(parents, self._beam.tokens)
         newly_done = sorted(set(done) - self._free_rows)
         if newly_done:
@@ -240,24 +246,30 @@ class _BeamSearch:
         """Find the best expansions of each sentence."""
         beam, settings = self._beam, self._settings
         count = expansions_per_sentence(settings)
-        if not self._constrained.rows:
+        if self._constrained is None or not self._constrained.rows:
             return self._scorer.best(readouts, beam.scores, count, mask)
-        rows = torch.tensor(self._constrained.rows, device=beam.scores.device)
-        lengths = Lengths(beam.steps[rows], beam.limits[rows], beam.widths[rows])
+        device = beam.scores.device
+        rows = torch.tensor(self._constrained.rows, device=device)
         constrained = self._constrained.best(
             self._scorer.select(rows),
             [readout[rows] for readout in readouts],
             None if alignment is None else alignment[rows],
             beam.scores[rows],
             count,
-            TokenMask(mask.eos[rows], mask.unk),
-            lengths,
+            mask.of_sentences(rows),
+            Lengths(beam.steps[rows], beam.limits[rows], beam.widths[rows]),
             beam_shrinks(settings),
         )
-        if len(rows) == len(beam.scores):
+        if len(rows) == self._rows:
             return constrained
-        expansions = self._scorer.best(readouts, beam.scores, count, mask)
-        return expansions.replace_sentences(rows, constrained)
+        free = torch.tensor(self._constrained.free_rows, device=device)
+        expansions = self._scorer.select(free).best(
+            [readout[free] for readout in readouts],
+            beam.scores[free],
+            count,
+            mask.of_sentences(free),
+        )
+        return join_expansions((rows, constrained), (free, expansions))
 
     def refill(self) -> bool:
         """Refill free rows with waiting sentences; return False when all sentences are done."""
@@ -300,7 +312,8 @@ class _BeamSearch:
         if self._candidates is not None and batch.candidates is not None:
             self._set_candidates(replace_rows(self._candidates, rows, batch.candidates, PADDING))
         self._beam = self._beam.replace_sentences(rows, beam)
-        self._constrained.replace(free, constrained)
+        if self._constrained is not None and constrained is not None:
+            self._constrained.replace(free, constrained)
 
     def _drop_free_rows(self) -> None:
         """Remove the rows of sentences that are done."""
@@ -309,7 +322,7 @@ class _BeamSearch:
         self._free_rows.clear()
         self._rows = len(kept)
         self._beam = self._beam.select(rows)
-        self._constrained = self._constrained.select(kept)
+        self._constrained = self._constrained and self._constrained.select(kept)
         self._encoded = [source.select_sentences(rows) for source in self._encoded]
         self._scorer = self._scorer.select(rows)
         self._candidates = None if self._candidates is None else self._candidates[rows]
@@ -324,16 +337,18 @@ class _BeamSearch:
             self._scorer = NextTokenScorer(self._layers, self._averaging, rows)
         self._candidates = tokens
 
-    def _initial(self, batch: EncodedBatch) -> tuple[list[SearchState], Beam, ConstrainedRows]:
+    def _initial(
+        self, batch: EncodedBatch
+    ) -> tuple[list[SearchState], Beam, ConstrainedRows | None]:
         """Return each model's initial state, the initial beam, and the rows with constraints."""
         pairs = zip(self._models, batch.encoded, strict=True)
         states = [model.initial_state(source) for model, source in pairs]
         beam = initial_beam(batch.lengths, self.history, self._settings, self._n_best)
-        constraints = batch.constraints or (Constraints(),) * len(batch.lengths)
-        constrained = ConstrainedRows.of(constraints, self._boundaries)
-        if constrained.rows:
-            beam = beam._replace(limits=beam.limits + beam.limits.new_tensor(constrained.room()))
-        return states, beam, constrained
+        if self._boundaries is None:
+            return states, beam, None
+        constrained = ConstrainedRows.of(batch.constraints, self._boundaries)
+        limits = beam.limits + beam.limits.new_tensor(constrained.room())
+        return states, beam._replace(limits=limits), constrained
 
 
 def initial_beam(

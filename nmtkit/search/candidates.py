@@ -61,6 +61,11 @@ class CandidateScorer:
         log_probs = self._log_probs(readouts)
         yield slice(0, len(log_probs)), log_probs
 
+    @property
+    def vocabulary_size(self) -> int:
+        """K."""
+        return self._vocab_size
+
     def log_probs(self, readouts: Sequence[Tensor]) -> Iterator[tuple[slice, Tensor]]:
         """Yield `distributions` over the whole vocabulary, -inf for other tokens. [r, K]."""
         k = readouts[0].size(1)

@@ -5,7 +5,7 @@ tokens of each hypothesis, those that begin a missing term or go on with it are 
 beam is divided evenly among hypotheses with 0, 1, 2, ... terms; what is left goes to the best ones.
 So a term enters where the model gives it the highest probability: of the hypotheses with as many
 terms, which are equally long, the best remain. Where the authors count the tokens of terms, terms
-are counted here, that which is begun included, because small beams have no room for more.
+are counted here, also one that is only begun, because small beams have no room for more.
 
 Where the model has attention, hypotheses are not compared by log p alone, as a term that the model
 would never write itself costs much wherever it stands, and stands best where it spoils least. In
@@ -26,6 +26,7 @@ from nmtkit.search.constraints import (
     ConstrainedSentence,
     Constraints,
     Move,
+    Rule,
     State,
     WordBoundaries,
 )
@@ -55,21 +56,17 @@ class Progress(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """An expansion of a hypothesis.
+    """An expansion of a hypothesis; the best come first when they are sorted.
 
-    score: log p. parent: slot of the hypothesis. level: number of terms.
+    rank: - log p - credit. parent: slot of the hypothesis. score: log p. level: number of terms.
     """
 
-    score: float
+    rank: float
     parent: int
     token: int
+    score: float
     level: int
     progress: Progress
-
-    @property
-    def rank(self) -> tuple[float, int, int]:
-        """Key by which expansions are sorted, the best first."""
-        return -self.score - self.progress.credit, self.parent, self.token
 
 
 class ConstrainedRows:
@@ -87,18 +84,18 @@ class ConstrainedRows:
 
     @classmethod
     def of(
-        cls, constraints: Sequence[Constraints], boundaries: WordBoundaries | None
+        cls, constraints: Sequence[Constraints], boundaries: WordBoundaries
     ) -> "ConstrainedRows":
         """Return the rows of newcomers."""
-        return cls(
-            [
-                ConstrainedSentence(one, boundaries) if one and boundaries is not None else None
-                for one in constraints
-            ]
-        )
+        return cls([ConstrainedSentence(one, boundaries) if one else None for one in constraints])
 
     def _note_rows(self) -> None:
         self.rows = [row for row, sentence in enumerate(self._sentences) if sentence is not None]
+
+    @property
+    def free_rows(self) -> list[int]:
+        """Rows of sentences without constraints."""
+        return [row for row, sentence in enumerate(self._sentences) if sentence is None]
 
     def room(self) -> list[int]:
         """Return for each row how many tokens longer its translations may be."""
@@ -125,7 +122,7 @@ class ConstrainedRows:
 
         :param parents, tokens: old slot and token of each new slot. Shapes: [B, k].
         """
-        rows = torch.tensor(self.rows, device=tokens.device)
+        rows = torch.tensor(self.rows, dtype=torch.int64, device=tokens.device)
         old, new = parents[rows].tolist(), tokens[rows].tolist()
         for row, slots, last in zip(self.rows, old, new, strict=True):
             chosen, pairs = self._chosen[row], zip(slots, last, strict=True)
@@ -151,18 +148,17 @@ class ConstrainedRows:
         """
         hypotheses = self._hypotheses(alignment, scores, lengths)
         k = scores.size(1)
+        count_of_one = min(int(lengths.widths.max()) + 1, scorer.vocabulary_size)  # with `</s>`
         found: list[list[Candidate]] = [[] for _ in self.rows]
         for chunk, log_probs in scorer.log_probs(readouts):
             mask.select(chunk).apply(log_probs)
             part = [one for one in hypotheses if chunk.start <= one.number < chunk.stop]
             rows = [one.number - chunk.start for one in part]
-            wanted = [one.constrain(log_probs[row]) for one, row in zip(part, rows, strict=True)]
-            best = log_probs[rows].topk(min(count, log_probs.size(1)), dim=1)
+            wanted = constrain(part, rows, log_probs)
+            best = log_probs[rows].topk(count_of_one, dim=1)
             top = zip(best.indices.tolist(), best.values.tolist(), strict=True)
-            for one, row, tokens, pair in zip(part, rows, wanted, top, strict=True):
-                probabilities = dict(zip(*pair, strict=True))
-                values = log_probs[row, tokens].tolist() if tokens else []
-                probabilities.update(zip(tokens, values, strict=True))
+            for one, extra, pair in zip(part, wanted, top, strict=True):
+                probabilities = {**dict(zip(*pair, strict=True)), **extra}
                 found[one.number // k] += one.candidates(probabilities)
         widths = lengths.widths.tolist()
         chosen = [
@@ -179,25 +175,19 @@ class ConstrainedRows:
         self, alignment: Tensor | None, scores: Tensor, lengths: "Lengths"
     ) -> list["_Hypothesis"]:
         """Return the active hypotheses of the constrained rows."""
-        k = scores.size(1)
         left = (lengths.limits - lengths.steps).tolist()
-        weights = None if alignment is None else alignment.float().cpu()
+        weights = None if alignment is None else alignment.float().tolist()
         found = []
         for index, totals in enumerate(scores.tolist()):
             sentence = self._sentence(index)
-            spans = [list(span) for span in sentence.constraints.spans]
-            for slot, (total, progress) in enumerate(
-                zip(totals, self._progress[self.rows[index]], strict=False)
-            ):
+            spans = sentence.constraints.spans
+            known = zip(totals, self._progress[self.rows[index]], strict=False)
+            for slot, (total, progress) in enumerate(known):
                 if total > -math.inf:
-                    attention = None
-                    if weights is not None and spans:
-                        alpha = weights[index, slot]
-                        attention = [float(alpha[span].sum()) for span in spans]
-                    number = index * k + slot
-                    found.append(
-                        _Hypothesis(sentence, number, slot, total, progress, left[index], attention)
-                    )
+                    alpha = weights[index][slot] if weights is not None and spans else None
+                    attention = alpha and [sum(alpha[j] for j in span) for span in spans]
+                    place = (index * scores.size(1) + slot, slot, total)
+                    found.append(_Hypothesis(sentence, *place, progress, left[index], attention))
         return found
 
     def _sentence(self, index: int) -> ConstrainedSentence:
@@ -230,35 +220,38 @@ class _Hypothesis(NamedTuple):
         unmet = self.sentence.unmet(self.progress.state)
         return tuple(sorted(unmet, key=lambda term: -attention[term]))
 
-    def constrain(self, log_probs: Tensor) -> list[int]:
-        """Forbid tokens, in place; return those that begin a term or go on with it. [K]."""
-        rule = self.sentence.rule(self.progress.state, self.left)
-        if rule.only is not None:
-            allowed = sorted(rule.only)
-            kept = log_probs[allowed]
-            log_probs.fill_(-torch.inf)[allowed] = kept
-            return allowed
-        if rule.banned:
-            log_probs[list(rule.banned)] = -torch.inf
-        if rule.goes_on is not None:
-            goes_on = self.sentence.boundaries.goes_on.to(log_probs.device)
-            log_probs.masked_fill_(goes_on != rule.goes_on, -torch.inf)
-        if not rule.may_end:
-            log_probs[EOS] = -torch.inf
-        return self.sentence.steps(self.progress.state, self.order)
+    @property
+    def rule(self) -> Rule:
+        """What may follow."""
+        return self.sentence.rule(self.progress.state, self.left)
 
     def candidates(self, log_probs: dict[int, float]) -> Iterator[Candidate]:
         """Yield the expansions by some tokens."""
-        order = self.order
+        sentence, (state, credit, debt) = self.sentence, self.progress
+        moves, idle = sentence.moves(state, self.order), self._idle_progress()
+        level = sentence.level(idle[False].state)
         for token, log_prob in log_probs.items():
-            if log_prob > -math.inf:
-                progress = self.progress
-                if token != EOS:
-                    progress = self._after(
-                        self.sentence.move(progress.state, token, order), log_probs
-                    )
-                level = self.sentence.level(progress.state)
-                yield Candidate(self.score + log_prob, self.slot, token, level, progress)
+            score = self.score + log_prob
+            if not score > -math.inf:  # forbidden, or not a number
+                continue
+            if token == EOS:
+                rank = -score - credit
+                yield Candidate(rank, self.slot, token, score, sentence.level(state), self.progress)
+            elif token in moves:
+                after = self._after(moves[token], log_probs)
+                found = sentence.level(after.state)
+                yield Candidate(-score - after.credit, self.slot, token, score, found, after)
+            else:
+                after = idle[sentence.opens[token]]
+                yield Candidate(-score - credit + debt, self.slot, token, score, level, after)
+
+    def _idle_progress(self) -> dict[bool, Progress]:
+        """Return the progress after a token of no term, by whether the token's word may go on."""
+        state, credit, debt = self.progress
+        return {
+            is_open: Progress(self.sentence.idle(state, is_open), credit - debt)
+            for is_open in (False, True)
+        }
 
     def _after(self, move: Move, log_probs: dict[int, float]) -> Progress:
         """Return the progress after a token."""
@@ -270,8 +263,45 @@ class _Hypothesis(NamedTuple):
             gain = -_log_sum(known)
             if move.is_first:
                 gain += math.log(max(self.attention[move.term], MIN_ATTENTION))
+                gain = max(gain, 0.0)
             credit, debt = credit + gain, debt + gain
         return Progress(move.state, credit, debt if move.state.begun else 0.0)
+
+
+def constrain(
+    hypotheses: Sequence[_Hypothesis], rows: Sequence[int], log_probs: Tensor
+) -> list[dict[int, float]]:
+    """Forbid tokens of hypotheses, in place.
+
+    :param rows: the row of each hypothesis in `log_probs`. Shape: [r, K].
+    :return: for each hypothesis log p of the tokens that begin a term or go on with it.
+    """
+    banned: list[tuple[int, int]] = []
+    wanted: list[list[int]] = []
+    for one, row in zip(hypotheses, rows, strict=True):
+        rule = one.rule
+        if rule.only is not None:
+            allowed = sorted(rule.only)
+            kept = log_probs[row, allowed]
+            log_probs[row].fill_(-torch.inf)[allowed] = kept
+            wanted.append(allowed)
+            continue
+        banned += [(row, token) for token in rule.banned]
+        if not rule.may_end:
+            banned.append((row, EOS))
+        if rule.goes_on is not None:
+            goes_on = one.sentence.boundaries.going_on.to(log_probs.device)
+            log_probs[row].masked_fill_(goes_on != rule.goes_on, -torch.inf)
+        wanted.append(one.sentence.steps(one.progress.state, one.order))
+    if banned:
+        at_rows, at_tokens = zip(*banned, strict=True)
+        log_probs[list(at_rows), list(at_tokens)] = -torch.inf
+    at = [(row, token) for row, tokens in zip(rows, wanted, strict=True) for token in tokens]
+    if not at:
+        return [{} for _ in rows]
+    at_rows, at_tokens = zip(*at, strict=True)
+    values = iter(log_probs[list(at_rows), list(at_tokens)].tolist())
+    return [dict(zip(tokens, values, strict=False)) for tokens in wanted]
 
 
 def _log_sum(logs: Sequence[float]) -> float:
@@ -299,12 +329,12 @@ def choose(
     :param levels: numbers of terms that a hypothesis may have.
     :param shrinking: each finished hypothesis makes the beam one narrower.
     """
-    candidates.sort(key=lambda one: one.rank)
+    candidates.sort()
     finished = []
     for level in range(levels):
         rivals = [one for one in candidates if one.level == level][:width]
         finished += [one for one in rivals if one.token == EOS]
-    finished = sorted(finished, key=lambda one: one.rank)[:width]
+    finished = sorted(finished)[:width]
     if shrinking:
         width -= len(finished)
     active = [one for one in candidates if one.token != EOS]
@@ -314,8 +344,8 @@ def choose(
 def _allocate(candidates: list[Candidate], width: int, levels: int) -> list[Candidate]:
     """Divide the beam among hypotheses by their number of terms; return those kept, best first."""
     if width < levels:  # no place for each number of terms: prefer many
-        candidates = sorted(candidates, key=lambda one: one.rank[0] - LEVEL_BONUS * one.level)
-        return sorted(candidates[:width], key=lambda one: one.rank)
+        candidates = sorted(candidates, key=lambda one: one.rank - LEVEL_BONUS * one.level)
+        return sorted(candidates[:width])
     kept: list[Candidate] = []
     others: list[Candidate] = []
     filled = [0] * levels
@@ -323,23 +353,24 @@ def _allocate(candidates: list[Candidate], width: int, levels: int) -> list[Cand
         is_kept = filled[one.level] < width // levels
         (kept if is_kept else others).append(one)
         filled[one.level] += is_kept
-    return sorted(kept + others[: width - len(kept)], key=lambda one: one.rank)
+    return sorted(kept + others[: width - len(kept)])
 
 
 def _expansions(chosen: list[list[Candidate]], count: int, scores: Tensor) -> Expansions:
     """Return tensors of the expansions of some sentences, `count` of each. Shapes: [B, c]."""
-    missing = Candidate(-math.inf, 0, EOS, 0, Progress())
+    missing = Candidate(math.inf, 0, EOS, -math.inf, 0, Progress())
     padded = [row[:count] + [missing] * (count - len(row)) for row in chosen]
     values, parents, tokens, credits = (
-        torch.tensor([[column(one) for one in row] for row in padded], device=scores.device)
-        for column in COLUMNS
+        torch.tensor([[column(one) for one in row] for row in padded], dtype=dtype)
+        for column, dtype in COLUMNS
     )
-    return Expansions(values.to(scores.dtype), parents, tokens, credits.to(scores.dtype))
+    places = (parents.to(scores.device), tokens.to(scores.device))
+    return Expansions(values.to(scores), *places, credits.to(scores))
 
 
-COLUMNS: tuple[Callable[[Candidate], float], ...] = (
-    lambda one: one.score,
-    lambda one: one.parent,
-    lambda one: one.token,
-    lambda one: one.progress.credit,
+COLUMNS: tuple[tuple[Callable[[Candidate], float], torch.dtype], ...] = (
+    (lambda one: one.score, torch.float64),
+    (lambda one: one.parent, torch.int64),
+    (lambda one: one.token, torch.int64),
+    (lambda one: one.progress.credit, torch.float64),
 )

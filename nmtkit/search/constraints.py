@@ -1,35 +1,39 @@
 """What translations of a sentence must and must not have: terms, forbidden words, a prefix.
 
-A term has alternatives, each a sequence of tokens, of which a translation must have one. A state of
+A term has alternatives, sequences of tokens; a translation must have one of them. A state of
 `ConstrainedSentence` says which terms a hypothesis has so far, and which sequences it is in the
 middle of. Terms share no tokens, and begin and end where words do.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
 
 Tokens = tuple[int, ...]
 
+MAX_READINGS = 64
+"""Ways to see the terms in a translation that are compared."""
 
-class WordBoundaries(NamedTuple):
+
+class WordBoundaries:
     """Where words end: between tokens a and b of one word, `opens[a]` and `goes_on[b]` are True.
 
-    With BPE, a piece that ends in `@@` opens, and every piece goes on. With SentencePiece, a piece
-    that ends in a letter opens, and one that begins with a letter goes on. Shapes: [K], bool.
+    With BPE, a piece that ends in a letter and `@@` opens. With SentencePiece, a piece that ends in
+    a letter does. A piece that begins with a letter goes on.
     """
 
-    opens: Tensor
-    goes_on: Tensor
+    def __init__(self, pairs: Sequence[tuple[bool, bool]]) -> None:
+        """Take whether each token opens, and whether it goes on."""
+        self.opens = [opens for opens, _ in pairs]
+        self.goes_on = [goes_on for _, goes_on in pairs]
+        self.going_on = torch.tensor(self.goes_on)  # [K], bool
 
     @classmethod
     def none(cls, size: int) -> "WordBoundaries":
         """Return those of a vocabulary of words."""
-        return cls(torch.zeros(size, dtype=torch.bool), torch.ones(size, dtype=torch.bool))
+        return cls([(False, True)] * size)
 
 
 @dataclass(frozen=True)
@@ -132,6 +136,7 @@ class ConstrainedSentence:
         """Build the trees of sequences."""
         self.constraints = constraints
         self.boundaries = boundaries
+        self.opens, self._goes_on = boundaries.opens, boundaries.goes_on
         self._terms, self._bad = _Node(), _Node()
         for number, alternatives in enumerate(constraints.terms):
             for tokens in alternatives:
@@ -142,17 +147,8 @@ class ConstrainedSentence:
         for tokens in constraints.forbidden:
             _nodes(self._bad, tokens)[-1].is_end = True
         self._moves: dict[tuple[State, Tokens], dict[int, Move]] = {}
+        self._rules: dict[State, tuple[Rule, int]] = {}
         self._numbers = tuple(range(len(constraints.terms)))
-
-    @cached_property
-    def _opens(self) -> list[bool]:
-        opens: list[bool] = self.boundaries.opens.tolist()
-        return opens
-
-    @cached_property
-    def _goes_on(self) -> list[bool]:
-        goes_on: list[bool] = self.boundaries.goes_on.tolist()
-        return goes_on
 
     @property
     def levels(self) -> int:
@@ -160,7 +156,7 @@ class ConstrainedSentence:
         return len(self.constraints.terms) + 1
 
     def level(self, state: State) -> int:
-        """Return how many terms a hypothesis has, that which it has begun counted."""
+        """Return how many terms a hypothesis has or has begun."""
         return state.met.bit_count() + bool(state.begun)
 
     def unmet(self, state: State) -> Tokens:
@@ -172,11 +168,28 @@ class ConstrainedSentence:
         return not self.unmet(state) and state.position == len(self.constraints.prefix)
 
     def missing(self, tokens: Iterable[int]) -> Tokens:
-        """Return the terms that a translation lacks."""
-        state = State()
+        """Return the terms that a translation lacks.
+
+        Where tokens could belong to one term or another, each is tried.
+        """
+        states = [State()]
         for token in tokens:
-            state = self.move(state, token).state
-        return self.unmet(state)
+            after = (
+                self.move(state, token, order).state
+                for state in states
+                for order in self._orders(state, token)
+            )
+            states = sorted(set(after), key=lambda state: -state.met.bit_count())[:MAX_READINGS]
+        return min(map(self.unmet, states), key=len)
+
+    def _orders(self, state: State, token: int) -> list[Tokens]:
+        """Return orders of the terms that are not met, one for each that a token may belong to."""
+        unmet = self.unmet(state)
+        first = [term for term in unmet if any(token in tokens for tokens in self._term(term))]
+        return [(term, *(other for other in unmet if other != term)) for term in first] or [unmet]
+
+    def _term(self, number: int) -> tuple[Tokens, ...]:
+        return self.constraints.terms[number]
 
     def allows(self, tokens: Iterable[int]) -> bool:
         """Return whether tokens have no forbidden sequence, as whole words."""
@@ -186,7 +199,7 @@ class ConstrainedSentence:
                 return False
             state = self.move(state, token).state
             allowed = not state.must_go_on
-            if state.must_go_on and not self._opens[token]:
+            if state.must_go_on and not self.opens[token]:
                 return False
         return allowed
 
@@ -196,15 +209,19 @@ class ConstrainedSentence:
         :param order: the terms that are not met; of several that a token could begin, the first
             one is begun. None: in the order of the constraints.
         """
-        known = self._known_moves(state, order).get(token)
-        if known is not None:
-            return known
-        state = State(state.met, is_open=self._opens[token], position=self._position(state))
-        return Move(state)
+        known = self.moves(state, order).get(token)
+        return Move(self.idle(state, self.opens[token])) if known is None else known
+
+    def idle(self, state: State, is_open: bool) -> State:
+        """Return the state after a token of no sequence.
+
+        :param is_open: its word may go on.
+        """
+        return State(state.met, is_open=is_open, position=self._position(state))
 
     def steps(self, state: State, order: Tokens | None = None) -> list[int]:
         """Return the tokens that begin a term that is not met, or go on with it."""
-        moves = self._known_moves(state, order).items()
+        moves = self.moves(state, order).items()
         return [token for token, move in moves if move.rivals]
 
     def rule(self, state: State, tokens_left: int) -> Rule:
@@ -212,26 +229,35 @@ class ConstrainedSentence:
 
         :param tokens_left: how many tokens it may still have, `</s>` counted.
         """
+        rule, needed = self._rules.get(state) or self._new_rule(state)
+        if tokens_left > needed:
+            return rule
+        steps = frozenset(self._urgent_steps(state)) - rule.banned
+        return Rule(steps, may_end=False) if steps else rule
+
+    def _new_rule(self, state: State) -> tuple[Rule, int]:
+        """Return the rule of a state, and how many tokens the terms that are not met take."""
+        complete = self.is_complete(state) or not self.constraints.strict
+        needed = -1 if complete else self._needed(state)
         prefix = self.constraints.prefix
         if state.position < len(prefix):
-            return Rule(only=frozenset((prefix[state.position],)))
-        banned = frozenset(
-            token
-            for token, move in self._known_moves(state, None).items()
-            if move.state.must_go_on and not self._opens[token]  # it would end a forbidden word
-        )
-        goes_on = True if state.must_go_on else False if state.has_ended else None
-        complete = self.is_complete(state) or not self.constraints.strict
-        if not complete and tokens_left <= self._needed(state):
-            steps = frozenset(self._urgent_steps(state)) - banned
-            if steps:
-                return Rule(steps, may_end=False)
-        return Rule(None, banned, goes_on, complete and not state.must_go_on)
+            found = Rule(only=frozenset((prefix[state.position],))), -1
+        else:
+            banned = frozenset(
+                token
+                for token, move in self.moves(state).items()
+                if move.state.must_go_on and not self.opens[token]  # it would end a forbidden word
+            )
+            goes_on = True if state.must_go_on else False if state.has_ended else None
+            found = Rule(None, banned, goes_on, complete and not state.must_go_on), needed
+        self._rules[state] = found
+        return found
 
     def _urgent_steps(self, state: State) -> list[int]:
         """Return the tokens that go on with what is begun, or else begin something."""
-        going_on = {token for node, term in state.begun for token in node.steps_of(term)}
-        return [*going_on] or self.steps(state)
+        for node, term in state.begun[:1]:  # the one that was begun first
+            return node.steps_of(term)
+        return self.steps(state)
 
     def _needed(self, state: State) -> int:
         """Return how many tokens the terms that are not met take, and `</s>`."""
@@ -241,7 +267,7 @@ class ConstrainedSentence:
     def _position(self, state: State) -> int:
         return min(state.position + 1, len(self.constraints.prefix))
 
-    def _known_moves(self, state: State, order: Tokens | None) -> dict[int, Move]:
+    def moves(self, state: State, order: Tokens | None = None) -> dict[int, Move]:
         """Return what the tokens of sequences mean; others begin nothing and go on with nothing."""
         order = self.unmet(state) if order is None else order
         moves = self._moves.get((state, order))
@@ -265,8 +291,8 @@ class ConstrainedSentence:
             met,
             () if ended else tuple((node, term) for node, term, _ in reached),
             tuple(node for node in bad if node.following),
-            self._opens[token],
-            ended is not None and self._opens[token],
+            self.opens[token],
+            ended is not None and self.opens[token],
             any(node.is_end for node in bad),
             self._position(state),
         )

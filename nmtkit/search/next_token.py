@@ -70,24 +70,20 @@ class Expansions(NamedTuple):
         """What hypotheses are compared by. Shape: [B, c]."""
         return self.scores if self.credits is None else self.scores + self.credits
 
-    def replace_sentences(self, rows: Tensor, others: "Expansions") -> "Expansions":
-        """Replace those of some sentences, of which there may be more."""
-        missing = [0, others.scores.size(1) - self.scores.size(1)]
-        padded = (
-            functional.pad(self.scores, missing, value=-torch.inf),
-            functional.pad(self.parents, missing),
-            functional.pad(self.tokens, missing, value=EOS),
-            functional.pad(torch.zeros_like(self.scores), missing),
-        )
-        scores, parents, tokens, credits = others
-        newcomers = (
-            scores,
-            parents,
-            tokens,
-            torch.zeros_like(scores) if credits is None else credits,
-        )
-        pairs = zip(padded, newcomers, strict=True)
-        return Expansions(*(value.index_copy(0, rows, new) for value, new in pairs))
+
+def join_expansions(*parts: tuple[Tensor, Expansions]) -> Expansions:
+    """Return the expansions of all sentences from those of some, each with its rows."""
+    width = max(part.scores.size(1) for _, part in parts)
+    columns: list[list[Tensor]] = [[], [], [], []]
+    for _, (scores, parents, tokens, credits) in parts:
+        added = torch.zeros_like(scores) if credits is None else credits
+        missing = [0, width - scores.size(1)]
+        columns[0].append(functional.pad(scores, missing, value=-torch.inf))
+        columns[1].append(functional.pad(parents, missing))
+        columns[2].append(functional.pad(tokens, missing, value=EOS))
+        columns[3].append(functional.pad(added, missing))
+    order = torch.cat([rows for rows, _ in parts]).argsort()
+    return Expansions(*(torch.cat(column)[order] for column in columns))
 
 
 class TokenMask(NamedTuple):
@@ -103,6 +99,10 @@ class TokenMask(NamedTuple):
     def select(self, rows: Tensor | slice) -> "TokenMask":
         """Keep some of the B * k hypotheses. Shape of `eos`: [number of rows]."""
         return TokenMask(self.eos.flatten()[rows], self.unk)
+
+    def of_sentences(self, rows: Tensor) -> "TokenMask":
+        """Keep some of the B sentences."""
+        return TokenMask(self.eos[rows], self.unk)
 
     def apply(self, log_probs: Tensor) -> Tensor:
         """Set forbidden tokens to -inf, in place.
@@ -233,6 +233,11 @@ class NextTokenScorer:
         for chunk in self._chunks(len(rows[0])):
             softmaxes = [self._softmax(n, values[chunk])[0] for n, values in enumerate(rows)]
             yield chunk, self._average(softmaxes)
+
+    @property
+    def vocabulary_size(self) -> int:
+        """K."""
+        return self._vocab_size
 
     def log_probs(self, readouts: Sequence[Tensor]) -> Iterator[tuple[slice, Tensor]]:
         """Yield `distributions` over the whole vocabulary, [r, K]."""

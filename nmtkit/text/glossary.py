@@ -30,8 +30,8 @@ class Word(NamedTuple):
 class Term:
     """An entry of a glossary.
 
-    source: the term. targets: its translations, any of which will do; none if the entry only
-    forbids. forbidden: words that its translation must not have. case_sensitive: find it with the
+    source: the term. targets: its translations; any one will do. An entry that only forbids has
+    none. forbidden: words that its translation must not have. case_sensitive: find it with the
     same capitals only. place: where the entry stands, for messages.
     """
 
@@ -43,11 +43,12 @@ class Term:
 
 
 class Occurrence(NamedTuple):
-    """A term on a line, and the offsets where it begins and ends."""
+    """A term on a line, the offsets where it begins and ends, and its number of words."""
 
     term: Term
     start: int
     end: int
+    words: int
 
 
 @dataclass
@@ -81,9 +82,12 @@ class Glossary:
         node.terms.append(term)
 
     def find(self, line: str) -> list[Occurrence]:
-        """Return the terms of a line that have translations, in the order of the line."""
+        """Return the terms of a line that have translations, in the order of the line.
+
+        :param line: raw text.
+        """
         found = [one for one in self._matches(line) if one.term.targets]
-        found.sort(key=lambda one: (one.start - one.end, one.start))
+        found.sort(key=lambda one: (-one.words, one.start))
         taken = bytearray(len(line))
         chosen = []
         for one in found:
@@ -93,7 +97,10 @@ class Glossary:
         return sorted(chosen, key=lambda one: one.start)
 
     def forbidden(self, line: str) -> list[str]:
-        """Return the words that the translation of a line must not have."""
+        """Return the words that the translation of a line must not have.
+
+        :param line: raw text.
+        """
         words = [word for one in self._matches(line) for word in one.term.forbidden]
         return [*dict.fromkeys([*self._everywhere, *words])]
 
@@ -102,14 +109,15 @@ class Glossary:
         words = words_of(line)
         for first in range(len(words)):
             node = self._root
-            for word in words[first:]:
+            for last in range(first, len(words)):
+                word = words[last]
                 following = node.following.get(word.folded)
                 if following is None:
                     break
                 node = following
                 start, end = words[first].start, word.end
                 yield from (
-                    Occurrence(term, start, end)
+                    Occurrence(term, start, end, last - first + 1)
                     for term in node.terms
                     if not term.case_sensitive or has_same_words(line[start:end], term.source)
                 )

@@ -63,7 +63,7 @@ def _terms(lines: Iterable[tuple[int, str]], name: str) -> Iterator[Term]:
 def parse_term(line: str, place: str) -> Term:
     """Return the entry that a line of fields is.
 
-    :raises DataError: it is none.
+    :raises DataError: the line is no entry.
     """
     source, *rest = (part.strip() for part in line.rstrip("\r\n").split("\t"))
     if not 1 <= len(rest) <= 2:

@@ -140,13 +140,13 @@ class BPE:
 
     @staticmethod
     def opens(piece: str) -> bool:
-        """Return whether another piece of the same word follows."""
-        return piece.endswith(SEPARATOR)
+        """Return whether a piece ends in a letter or digit, and another piece follows."""
+        return piece.endswith(SEPARATOR) and piece[: -len(SEPARATOR)][-1:].isalnum()
 
     @staticmethod
     def goes_on(piece: str) -> bool:
-        """Return True: the piece before says where a word ends."""
-        return True
+        """Return whether a piece begins with a letter or digit."""
+        return piece[:1].isalnum()
 
     @staticmethod
     def undo(pieces: Iterable[str]) -> list[str]:
