@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from nmtkit.preprocessing.api import prepare as prepare
     from nmtkit.preprocessing.api import select as select
     from nmtkit.preprocessing.corpora import TrainingCorpus as TrainingCorpus
+    from nmtkit.text.glossary import Glossary as Glossary
+    from nmtkit.text.glossary import Term as Term
     from nmtkit.training.adaptation.adapt import adapt as adapt
     from nmtkit.training.adaptation.report import LossRefused as LossRefused
     from nmtkit.training.train import train as train
@@ -50,6 +52,7 @@ _PUBLIC = {
     "ConfigError": "nmtkit.errors",
     "DataError": "nmtkit.errors",
     "Embedder": "nmtkit.inference.embedder",
+    "Glossary": "nmtkit.text.glossary",
     "LossRefused": "nmtkit.training.adaptation.report",
     "MarkupTranslator": "nmtkit.inference.markup_translator",
     "ModelError": "nmtkit.errors",
@@ -57,6 +60,7 @@ _PUBLIC = {
     "OutputError": "nmtkit.errors",
     "Scorer": "nmtkit.inference.scorer",
     "Segmenter": "nmtkit.inference.segmenter",
+    "Term": "nmtkit.text.glossary",
     "TrainingCorpus": "nmtkit.preprocessing.corpora",
     "Translator": "nmtkit.inference.translator",
     "adapt": "nmtkit.training.adaptation.adapt",
@@ -74,6 +78,7 @@ __all__ = [
     "ConfigError",
     "DataError",
     "Embedder",
+    "Glossary",
     "LossRefused",
     "MarkupTranslator",
     "ModelError",
@@ -81,6 +86,7 @@ __all__ = [
     "OutputError",
     "Scorer",
     "Segmenter",
+    "Term",
     "TrainingCorpus",
     "Translator",
     "adapt",

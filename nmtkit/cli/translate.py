@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 import click
@@ -18,6 +18,7 @@ from nmtkit.cli.writers import Format, alignment_line, translation_lines
 if TYPE_CHECKING:
     from nmtkit.inference.segmenter import Segmented
     from nmtkit.inference.stream_batching import LineStream
+    from nmtkit.inference.terms import TermsMode
     from nmtkit.inference.translation import Translation
     from nmtkit.inference.translator import Translator
 
@@ -50,6 +51,8 @@ def command(
     tag: str | None,
     markup: str | None,
     protect: tuple[str, ...],
+    terms: str | None,
+    terms_mode: "TermsMode",
     batch_size: int,
     device: str,
     threads: int,
@@ -88,12 +91,18 @@ def command(
     With --markup and --protect the model reads the text alone; what was taken out is put back by
     the alignment, each element and each protected part exactly once, elements nested as they were.
 
+    With --terms each term of a line, the longest first, has one of its translations in the glossary
+    in every hypothesis, begun where the model looks at the term. A third field of the glossary may
+    say 'case-sensitive', or 'forbidden' for words that no translation of the term may have. A line
+    whose translation lacks a term is reported, and named in JSON as 'missing_terms'.
+
     Examples:
       nmtkit translate -m model < test.en > test.fr
       echo 'A man is reading.' | nmtkit translate -m model
       nmtkit translate -m model1 -m model2 test.en --beam 5 -o test.fr
       nmtkit translate -m model test.en --fast
       nmtkit translate -m model page.txt --markup html
+      nmtkit translate -m model test.en --terms glossary.tsv
       nmtkit translate -m model test.en --quantize --candidates lexicon.gz
       nmtkit translate -m model test.en --segment --reverse-model back --beam 10
 
@@ -128,6 +137,8 @@ def command(
         else:
             translator = Translator(ensemble, batch_size=batch_size, quantize=quantize)
         translator = _with_tables(translator.with_search(**search), candidates, replace_unk)
+        if terms:
+            translator = translator.with_terms(terms, terms_mode)
         lines, aligned = LineStream(source), bool(alignments)
         if segmentation.method:
             segmenter = segmentation.segmenter(translator, batch_size, device, seed, params)
@@ -173,9 +184,15 @@ def _write_translations(
         links = [alignment_line(m, alignment_format) for m in matrices if m is not None]
         _write(streams.alignments, links)
         unfinished += not translations[0].finished
+        if translations[0].missing_terms:
+            warn(f"line {number}: no translation of {_quoted(translations[0].missing_terms)}")
         if number == lines.lines_read:
             streams.translations.flush()
     _warn_unfinished(unfinished, number)
+
+
+def _quoted(terms: Sequence[str]) -> str:
+    return ", ".join(f"'{term}'" for term in terms)
 
 
 def _write_segmented(

@@ -34,7 +34,11 @@ RULES: list[Rule] = [
     exclusive("--json", "--scores", because="JSON has the scores"),
     exclusive("--json", "--counts", because="JSON lists every sample"),
     *SEGMENT_RULES,
-    *excludes("--segment", "--n-best", "--sample", "--alignments", "--markup", "--protect"),
+    *excludes(
+        "--segment", "--n-best", "--sample", "--alignments", "--markup", "--protect", "--terms"
+    ),
+    needs("--terms-mode", "--terms"),
+    exclusive("--sample", "--terms", because="terms are for search"),
     *excludes("--sample", "--markup", "--protect", because="samples are not aligned"),
     *excludes("--tokenized", "--markup", "--protect", because="they are found in raw text"),
     *excludes("--replace-unk", "--markup", "--protect", because="unknown words are aligned, too"),
@@ -53,6 +57,7 @@ def translate_options(function: Any) -> Any:
         (
             FILES_AND_FORMAT,
             MARKUP,
+            TERMS,
             search_options,
             SAMPLING,
             SPEED,
@@ -127,6 +132,25 @@ MARKUP = group(
         metavar="placeholders|FILE",
         help="Keep URLs, '%s', '{0}', file names and the like as they are, or what matches a line"
         " of FILE, a regular expression. Repeatable; --markup has 'placeholders'.",
+    ),
+)
+
+TERMS = group(
+    "Terms",
+    option(
+        "--terms",
+        type=FILE,
+        metavar="FILE",
+        common=True,
+        help="Glossary: lines 'SOURCE<TAB>TRANSLATION|TRANSLATION', or TBX. Each term in a line has"
+        " one of its translations.",
+    ),
+    option(
+        "--terms-mode",
+        type=click.Choice(["strict", "soft"]),
+        default="strict",
+        help="Have the terms in every translation ('strict'), or prefer translations that have them"
+        " ('soft').",
     ),
 )
 

@@ -42,6 +42,7 @@ def json_line(translations: "list[Translation]") -> str:
             "ranking_score": t.ranking_score,
             "word_scores": t.word_scores,
             "finished": t.finished,
+            **({"missing_terms": list(t.missing_terms)} if t.missing_terms else {}),
         }
         for t in translations
     ]

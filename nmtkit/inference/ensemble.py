@@ -18,6 +18,7 @@ from nmtkit.models import kernels
 from nmtkit.models.base import TranslationModel
 from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.candidates import PADDING
+from nmtkit.search.constraints import Constraints
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, ModelAveraging
 from nmtkit.special_symbols import EOS
 from nmtkit.text.names import same_names
@@ -167,11 +168,14 @@ class Ensemble:
         sentences: Sequence[SourceTokens],
         batches: Batches,
         candidates: CandidateLists | None = None,
+        constraints: Sequence[Constraints] = (),
     ) -> Iterator[EncodedBatch]:
         """Yield batches for search, each encoded when search asks for it.
 
         :param batches: indices of sentences.
-        :param candidates: words that each translation may use; all by default.
+        :param candidates: words that each translation may use, besides those of its constraints;
+            all by default.
+        :param constraints: of each sentence; empty if there are none.
         """
         for batch in batches:
             batch_sentences = [sentences[number] for number in batch]
@@ -180,9 +184,14 @@ class Ensemble:
             if candidates is not None:
                 ids = [candidates.candidates(tokens[0]) for tokens in batch_sentences]
                 rows = [torch.as_tensor(line_ids, dtype=torch.int64) for line_ids in ids]
+                if constraints:
+                    wanted = [torch.tensor(constraints[n].tokens).long() for n in batch]
+                    pairs = zip(rows, wanted, strict=True)
+                    rows = [torch.unique(torch.cat(pair)) for pair in pairs]  # ascending
                 lists = pad_sequence(rows, batch_first=True, padding_value=PADDING)  # [B, K]
                 lists = lists.to(lengths.device)
-            yield EncodedBatch(encoded, lengths, lists)
+            own = [constraints[number] for number in batch] if constraints else ()
+            yield EncodedBatch(encoded, lengths, lists, own)
 
     def source_batch(self, sentences: Sequence[SourceTokens], number: int) -> tuple[Tensor, Tensor]:
         """Return the source ids of a batch for one model, and their mask. Shapes: [B, T_x]."""

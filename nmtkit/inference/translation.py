@@ -33,6 +33,7 @@ class Translation:
         Shape: [len(tokens) + 1, len(src_tokens) + 1], one row fewer if unfinished.
     word_alignment: the same between words.
     names: names and numbers for which placeholders stand in the tokens of both sides.
+    missing_terms: terms of the source line whose translation in the glossary it lacks.
     """
 
     text: str
@@ -45,6 +46,7 @@ class Translation:
     alignment: Tensor | None = None
     word_alignment: Alignment | None = None
     names: Sequence[str] = ()
+    missing_terms: Sequence[str] = ()
 
     @property
     def named_tokens(self) -> list[str]:
@@ -70,10 +72,12 @@ def translation_of(
     search: SearchConfig,
     tokenized: bool,
     replacements: Mapping[str, str] | None,
+    missing_terms: Sequence[str] = (),
 ) -> Translation:
     """Convert a hypothesis to a translation.
 
     :param replacements: translations of words for `replace_unknown`; None: leave `<unk>`.
+    :param missing_terms: terms of a glossary that it lacks.
     """
     tokens = model.tgt_vocab.tokens(hypothesis.words)
     matrix = None if hypothesis.alignment is None else hypothesis.alignment.cpu()
@@ -100,6 +104,7 @@ def translation_of(
         alignment=matrix,
         word_alignment=alignment_of_words,
         names=source.names,
+        missing_terms=missing_terms,
     )
 
 

@@ -15,7 +15,7 @@ import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Unpack
+from typing import NamedTuple, Unpack
 
 import torch
 
@@ -24,6 +24,7 @@ from nmtkit.config_io import warn_of_old_names
 from nmtkit.errors import ModelError, refuse_string
 from nmtkit.inference.ensemble import CandidateLists, Ensemble, SourceTokens, one_thread_if
 from nmtkit.inference.stream_batching import WINDOW_BATCHES, Batches, share_batches, windows
+from nmtkit.inference.terms import LineTerms, TermFinder, TermsMode
 from nmtkit.inference.translation import (
     Source,
     Translation,
@@ -37,6 +38,7 @@ from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.search.search_settings import check_settings, hypotheses_to_rerank
 from nmtkit.seeds import derive_seed
 from nmtkit.special_symbols import UNK
+from nmtkit.text.glossary import Glossary
 from nmtkit.text.vocabulary import Vocabulary
 
 NBest = list[Hypothesis]
@@ -77,6 +79,7 @@ class Translator:
         self._batch_size = batch_size
         self._candidates = candidates
         self._replacements: Mapping[str, str] | None = None
+        self._terms: TermFinder | None = None
 
     @classmethod
     def load(
@@ -147,6 +150,26 @@ class Translator:
         translator._replacements = table
         return translator
 
+    def with_terms(
+        self, glossary: Glossary | str | Path | None, mode: TermsMode = "strict"
+    ) -> "Translator":
+        """Return a translator with the same models that translates terms as a glossary says.
+
+        :param glossary: the terms, or their file; None: none.
+        :param mode: "strict": each occurrence of a term in a line has one of its translations, in
+            every hypothesis; "soft": hypotheses that have it are preferred.
+        :raises DataError: the file cannot be read, or a line is no entry.
+        """
+        if isinstance(glossary, str | Path):
+            from nmtkit.text.glossary_file import read_glossary  # rarely needed: start-up
+
+            text = self._ensemble.first.config.text
+            glossary = read_glossary(glossary, (text.src_language, text.tgt_language))
+        translator = copy.copy(self)
+        finder = None if glossary is None else TermFinder(glossary, self._ensemble.first, mode)
+        translator._terms = finder
+        return translator
+
     @property
     def ensemble(self) -> Ensemble:
         """The models, optimised for search."""
@@ -189,7 +212,8 @@ class Translator:
         refuse_string(lines, "lines")
         translator = self.with_search(**search) if search else self
         check_settings(translator.search, n_best)
-        return translator._translate(lines, n_best, tokenized, alignments, process_group)
+        find = functools.partial(translator._search_batches, n_best=n_best, alignments=alignments)
+        return translator._translate_windows(lines, tokenized, process_group, find)
 
     def sample(
         self,
@@ -216,61 +240,46 @@ class Translator:
         """
         refuse_string(lines, "lines")
         translator = self.with_search(**search) if search else self
-        return translator._sample(lines, n, seed, tokenized, alignments, process_group, first_line)
+        seeds = _LineSeeds(seed, first_line)
+        find = functools.partial(
+            translator._sample_batches, n=n, seeds=seeds, alignments=alignments
+        )
+        return translator._translate_windows(lines, tokenized, process_group, find, n)
 
-    def _translate(
+    def _translate_windows(
         self,
         lines: Iterable[str],
-        n_best: int,
         tokenized: bool,
-        alignments: bool,
         process_group: ProcessGroup,
+        find: Callable[["Window", Batches], list[NBest]],
+        copies: int = 1,
     ) -> Iterator[list[Translation]]:
-        """Translate window by window; parameters: see `translate`."""
+        """Translate window by window.
+
+        :param find: returns the hypotheses of a window's batches, in their order.
+        :param copies: number of empty translations for a line without words.
+        """
         for shard in process_group.shards(windows(lines, self.window * process_group.size)):
             sources = [self._ensemble.source_tokens(line, tokenized) for line in shard.items]
+            terms = self._find_terms(shard.items, sources)
+            window = Window(shard.items, sources, shard.first, terms)
             shares = self._share_among_cores(sources)
             with one_thread_if(len(sources) == 1):
                 hypotheses = _on_all_cores(
-                    [
-                        functools.partial(
-                            self._search_batches, sources, batches, n_best, alignments
-                        )
-                        for batches in shares
-                    ]
+                    [functools.partial(find, window, batches) for batches in shares]
                 )
             yield from process_group.gather(
-                self._translations(shard.items, sources, shares, hypotheses, tokenized)
+                self._translations(window, shares, hypotheses, tokenized, copies)
             )
 
-    def _sample(
-        self,
-        lines: Iterable[str],
-        n: int,
-        seed: int,
-        tokenized: bool,
-        alignments: bool,
-        process_group: ProcessGroup,
-        first_line: int,
-    ) -> Iterator[list[Translation]]:
-        """Sample window by window; parameters: see `sample`."""
-        for shard in process_group.shards(windows(lines, self.window * process_group.size)):
-            sources = [self._ensemble.source_tokens(line, tokenized) for line in shard.items]
-            shares = self._share_among_cores(sources)
-            first = first_line + shard.first - 1
-            seeds = [derive_seed(seed, number) for number in range(first, first + len(sources))]
-            with one_thread_if(len(sources) == 1):
-                samples = _on_all_cores(
-                    [
-                        functools.partial(
-                            self._sample_batches, sources, batches, n, seeds, alignments
-                        )
-                        for batches in shares
-                    ]
-                )
-            yield from process_group.gather(
-                self._translations(shard.items, sources, shares, samples, tokenized, n)
-            )
+    def _find_terms(
+        self, lines: Sequence[str], sources: Sequence[SourceTokens]
+    ) -> Sequence[LineTerms]:
+        """Return the terms of each line; nothing without a glossary."""
+        if self._terms is None:
+            return []
+        pairs = zip(lines, sources, strict=True)
+        return [self._terms.find(line, tokens[0]) for line, tokens in pairs]
 
     def _share_among_cores(self, sources: Sequence[SourceTokens]) -> list[Batches]:
         """Divide the sentences that have words among the cores, and into batches."""
@@ -281,17 +290,15 @@ class Translator:
         return share_batches(lengths, cores, MIN_LINES_PER_CORE, size)
 
     def _search_batches(
-        self, sources: Sequence[SourceTokens], batches: Batches, n_best: int, alignments: bool
+        self, window: "Window", batches: Batches, n_best: int, alignments: bool
     ) -> list[NBest]:
         """Find the n best translations of the sentences of some batches, in their order."""
-        first = self._ensemble.first
+        first, sources = self._ensemble.first, window.sources
         copies_names = first.config.text.copy_names
         width = hypotheses_to_rerank(self.search, n_best)
-        width = max(width, self.search.beam) if copies_names else width
-        models, averaging = self._ensemble.models, self._ensemble.averaging
+        width = max(width, self.search.beam) if copies_names or self._prefers_terms else width
         with self._ensemble.error_context():
-            encoded = self._ensemble.encoded_batches(sources, batches, self._candidates)
-            results = iter(search_batches(models, encoded, self.search, width, averaging))
+            results = iter(self._search(window, batches, width))
             n_best_lists: list[NBest] = []
             for batch in batches:
                 batch_lists = list(itertools.islice(results, len(batch)))
@@ -300,6 +307,12 @@ class Translator:
             from nmtkit.search.coverage import rerank_by_coverage
 
             n_best_lists = [rerank_by_coverage(line, self.search, width) for line in n_best_lists]
+        if self._terms is not None and self._prefers_terms:
+            line_terms = (window.terms[number] for batch in batches for number in batch)
+            n_best_lists = [
+                self._terms.prefer(line, n_best, self.search)
+                for line, n_best in zip(line_terms, n_best_lists, strict=True)
+            ]
         if copies_names:
             lines = (sources[number][0] for batch in batches for number in batch)
             n_best_lists = [
@@ -307,30 +320,51 @@ class Translator:
             ]
         return [hypotheses[:n_best] for hypotheses in n_best_lists]
 
-    def _sample_batches(
-        self,
-        sources: Sequence[SourceTokens],
-        batches: Batches,
-        n: int,
-        seeds: Sequence[int],
-        alignments: bool,
-    ) -> list[NBest]:
-        """Draw n translations of the sentences of some batches, in their order.
+    def _search(self, window: "Window", batches: Batches, width: int) -> list[NBest]:
+        """Search, first without terms; then again where a translation lacks some."""
+        models, averaging = self._ensemble.models, self._ensemble.averaging
+        encoded = self._ensemble.encoded_batches(window.sources, batches, self._candidates)
+        found = search_batches(models, encoded, self.search, width, averaging)
+        if self._terms is None:
+            return found
+        numbers = itertools.chain.from_iterable(batches)
+        lines = {number: index for index, number in enumerate(numbers)}
+        lacking = [
+            [n for n in batch if not self._terms.are_kept(window.terms[n], found[lines[n]])]
+            for batch in batches
+        ]
+        again = [batch for batch in lacking if batch]
+        constraints = [line.constraints for line in window.terms]
+        encoded = self._ensemble.encoded_batches(
+            window.sources, again, self._candidates, constraints
+        )
+        boundaries = self._terms.boundaries
+        results = search_batches(models, encoded, self.search, width, averaging, boundaries)
+        for number, n_best in zip(itertools.chain.from_iterable(again), results, strict=True):
+            found[lines[number]] = n_best
+        return found
 
-        :param seeds: one seed for each of `sources`.
-        """
+    @property
+    def _prefers_terms(self) -> bool:
+        """Whether translations without terms are possible, but rank behind others."""
+        return self._terms is not None and self._terms.mode == "soft"
+
+    def _sample_batches(
+        self, window: "Window", batches: Batches, n: int, seeds: "_LineSeeds", alignments: bool
+    ) -> list[NBest]:
+        """Draw n translations of the sentences of some batches, in their order."""
         from nmtkit.search.sampling import sample_batch  # translating starts faster without it
 
         models, averaging = self._ensemble.models, self._ensemble.averaging
         samples: list[NBest] = []
         with self._ensemble.error_context():
-            encoded = self._ensemble.encoded_batches(sources, batches, self._candidates)
+            encoded = self._ensemble.encoded_batches(window.sources, batches, self._candidates)
             for batch, encoded_batch in zip(batches, encoded, strict=True):
-                batch_seeds = [seeds[number] for number in batch]
+                batch_seeds = [seeds.of(window.first + number) for number in batch]
                 batch_samples = sample_batch(
                     models, encoded_batch, self.search, n, batch_seeds, averaging=averaging
                 )
-                samples += self._with_alignments(sources, batch, batch_samples, alignments)
+                samples += self._with_alignments(window.sources, batch, batch_samples, alignments)
         return samples
 
     def _with_alignments(
@@ -367,8 +401,7 @@ class Translator:
 
     def _translations(
         self,
-        lines: Sequence[str],
-        sources: Sequence[SourceTokens],
+        window: "Window",
         shares: list[Batches],
         hypotheses: list[list[NBest]],
         tokenized: bool,
@@ -383,8 +416,8 @@ class Translator:
         for batches, n_best_lists in zip(shares, hypotheses, strict=True):
             numbers = itertools.chain.from_iterable(batches)
             for number, n_best in zip(numbers, n_best_lists, strict=True):
-                names = self._ensemble.find_names(lines[number], tokenized)
-                source = Source(sources[number][0], names)
+                names = self._ensemble.find_names(window.lines[number], tokenized)
+                source = Source(window.sources[number][0], names)
                 translations[number] = [
                     translation_of(
                         self._ensemble.first,
@@ -393,13 +426,44 @@ class Translator:
                         self.search,
                         tokenized,
                         self._replacements,
+                        self._missing_terms(window, number, hypothesis),
                     )
                     for hypothesis in n_best
                 ]
-        for number in range(len(sources)):
+        for number in range(len(window.sources)):
             if number not in translations:
                 translations[number] = [empty_translation()] * copies
-        return [translations[number] for number in range(len(sources))]
+        return [translations[number] for number in range(len(window.sources))]
+
+    def _missing_terms(self, window: "Window", number: int, hypothesis: Hypothesis) -> list[str]:
+        """Return the terms of a line that a translation lacks."""
+        if self._terms is None:
+            return []
+        return [t.source for t in self._terms.missing(window.terms[number], hypothesis.words)]
+
+
+class Window(NamedTuple):
+    """Lines that are translated together.
+
+    sources: their tokens. first: index of the first line among all. terms: of each line; empty
+    without a glossary.
+    """
+
+    lines: Sequence[str]
+    sources: Sequence[SourceTokens]
+    first: int
+    terms: Sequence[LineTerms]
+
+
+class _LineSeeds(NamedTuple):
+    """Seeds of lines: the seed of all, and the number of the first line."""
+
+    seed: int
+    first_line: int
+
+    def of(self, index: int) -> int:
+        """Return the seed of a line by its index among all."""
+        return derive_seed(self.seed, self.first_line - 1 + index)
 
 
 def _on_all_cores(searches: list[Callable[[], list[NBest]]]) -> list[list[NBest]]:

@@ -15,10 +15,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache, partial
-from xml.parsers import expat
 
 from nmtkit.errors import DataError
 from nmtkit.io.language_tags import best_matches
+from nmtkit.io.xml_reader import XmlReader
 
 logger = logging.getLogger("nmtkit")
 
@@ -30,9 +30,6 @@ MAX_DEPTH = 100
 
 MAX_VARIANTS = 1000
 """Variants of a unit, about as many as there are languages in the largest collections."""
-
-MAX_TOKEN = 1 << 20
-"""Bytes of a tag, a comment or the like; expat keeps it in memory until it ends."""
 
 _CODES = {"bpt", "ept", "it", "ph", "ut"}
 """Elements that hold codes of the format that the text comes from."""
@@ -83,7 +80,7 @@ def read_tmx(
     reader.log_skipped()
 
 
-class _Reader:
+class _Reader(XmlReader):
     """The state of a document that is being parsed.
 
     pairs: pairs that are complete.
@@ -91,7 +88,7 @@ class _Reader:
     """
 
     def __init__(self, name: str, languages: tuple[str, str]) -> None:
-        self._name = name
+        super().__init__(name, "TMX")
         self._languages = languages
         self._pairs: list[NumberedPair] = []
         self._variants: list[tuple[str, str]] = []
@@ -101,45 +98,9 @@ class _Reader:
         self._codes = 0  # open elements of native codes
         self._tag = ""
         self._line = 0
-        self._fed = 0
         self._found: Counter[tuple[str, ...]] = Counter()
         self._choose = lru_cache(maxsize=MAX_VARIANTS)(partial(_choose, languages))
         self._count = self._skipped = 0
-        self._parser = self._new_parser()
-
-    def _new_parser(self) -> expat.XMLParserType:
-        parser = expat.ParserCreate()
-        parser.buffer_text = True
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._characters
-        parser.EntityDeclHandler = self._refuse_entity
-        parser.SkippedEntityHandler = self._refuse_skipped
-        parser.ExternalEntityRefHandler = self._refuse_external
-        return parser
-
-    def feed(self, data: bytes, final: bool = False) -> None:
-        """Parse further bytes.
-
-        :raises DataError: see `read_tmx`.
-        """
-        try:
-            self._parser.Parse(data, final)
-        except expat.ExpatError as error:
-            problem = expat.ErrorString(error.code)
-            if final and error.code == _NO_ELEMENT:
-                problem = "the file ends in the middle"
-            raise DataError(
-                f"{self._name}:{error.lineno}: not well-formed XML: {problem}, at column"
-                f" {error.offset + 1}; fetch the file again, or correct it"
-            ) from error
-        except (ValueError, LookupError) as error:  # an encoding that Python or expat lacks
-            raise DataError(
-                f"{self._name}: its encoding cannot be read ({error}); convert it to UTF-8"
-            ) from error
-        self._fed += len(data)
-        if self._fed - self._parser.CurrentByteIndex > MAX_TOKEN:
-            raise self._error("a tag or comment of more than 1 MiB; is this a TMX file?")
 
     def take(self) -> list[NumberedPair]:
         """Return the pairs that are complete, and forget them."""
@@ -158,24 +119,21 @@ class _Reader:
                 counts.update({tag: units for tag in tags})
             found = ", ".join(f"{tag} ({count:,})" for tag, count in counts.most_common(10))
             raise DataError(
-                f"{self._name}: no unit has {wanted}; the languages of its {self._count:,} units"
+                f"{self.name}: no unit has {wanted}; the languages of its {self._count:,} units"
                 f" are {found or 'none'}"
             )
         if self._skipped:
             logger.warning(
                 "%s: %s of %s units skipped, which do not have both %s",
-                self._name, f"{self._skipped:,}", f"{self._count:,}", wanted,
+                self.name, f"{self._skipped:,}", f"{self._count:,}", wanted,
             )  # fmt: skip
 
-    def _error(self, problem: str) -> DataError:
-        return DataError(f"{self._name}:{self._parser.CurrentLineNumber}: {problem}")
-
-    def _start(self, element: str, attributes: dict[str, str]) -> None:
+    def start(self, element: str, attributes: dict[str, str]) -> None:
         if not self._open and element != "tmx":
-            raise self._error(f"the document is <{element[:50]}>, not <tmx>; give a TMX file")
+            raise self.error(f"the document is <{element[:50]}>, not <tmx>; give a TMX file")
         self._open.append(element)
         if len(self._open) > MAX_DEPTH:
-            raise self._error(f"more than {MAX_DEPTH} elements inside one another; {_UNIT}")
+            raise self.error(f"more than {MAX_DEPTH} elements inside one another; {_UNIT}")
         if self._text is not None:
             if element in _CODES:
                 self._codes += 1
@@ -183,13 +141,13 @@ class _Reader:
                     self._text.append(" ")
         elif element == "tu":
             self._variants, self._length = [], 0
-            self._line = self._parser.CurrentLineNumber
+            self._line = self.line
         elif element == "tuv":
             self._tag = attributes.get("xml:lang") or attributes.get("lang") or ""
         elif element == "seg" and self._open[-2:-1] == ["tuv"]:
             self._text = []
 
-    def _end(self, element: str) -> None:
+    def end(self, element: str) -> None:
         self._open.pop()
         if self._text is not None:
             if element in _CODES:
@@ -200,17 +158,17 @@ class _Reader:
         elif element == "tu":
             self._add_unit()
 
-    def _characters(self, data: str) -> None:
+    def characters(self, data: str) -> None:
         if self._text is None or self._codes:
             return
         self._text.append(data)
         self._length += len(data)
         if self._length > MAX_CHARACTERS:
-            raise self._error(f"a unit of more than {MAX_CHARACTERS:,} characters; {_UNIT}")
+            raise self.error(f"a unit of more than {MAX_CHARACTERS:,} characters; {_UNIT}")
 
     def _add_variant(self, text: str) -> None:
         if len(self._variants) == MAX_VARIANTS:
-            raise self._error(f"a unit of more than {MAX_VARIANTS} variants; {_UNIT}")
+            raise self.error(f"a unit of more than {MAX_VARIANTS} variants; {_UNIT}")
         if any(blank in text for blank in "\n\t\r"):
             text = _WHITESPACE.sub(" ", text)
         self._variants.append((self._tag, text.strip(" ")))
@@ -228,22 +186,8 @@ class _Reader:
         src, tgt = (self._variants[index][1].encode() for index in indices)
         self._pairs.append((self._line, src, tgt))
 
-    def _refuse_entity(self, name: str, *_: object) -> None:
-        raise self._error(
-            f"declares the entity '{name[:50]}', which TMX does not need; replace it by its text"
-        )
-
-    def _refuse_skipped(self, name: str, _: bool) -> None:
-        raise self._error(f"the entity '{name[:50]}' is not declared; replace it by its text")
-
-    def _refuse_external(self, *_: object) -> int:
-        raise self._error("refers to another file; put its text into this one")
-
 
 def _choose(languages: tuple[str, str], tags: tuple[str, ...]) -> tuple[int, int] | None:
     """Return the indices of the variants that fit the two languages best, or None."""
     src, tgt = (best_matches(language, tags)[:1] for language in languages)
     return (src[0], tgt[0]) if src and tgt and src != tgt else None
-
-
-_NO_ELEMENT = expat.errors.codes[expat.errors.XML_ERROR_NO_ELEMENTS]

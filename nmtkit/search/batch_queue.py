@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from nmtkit.models.search_state import EncodedSource
+from nmtkit.search.constraints import Constraints
 
 
 class EncodedBatch(NamedTuple):
@@ -16,17 +17,20 @@ class EncodedBatch(NamedTuple):
     lengths: T_x of each sentence for the first model, `</s>` counted. Shape: [B].
     candidates: tokens that each sentence may use, in ascending order, always including `</s>` and
         `<unk>`, padded with -1; None for the whole vocabulary. Shape: [B, C].
+    constraints: of each sentence; empty if there are none.
     """
 
     encoded: Sequence[EncodedSource]
     lengths: Tensor
     candidates: Tensor | None = None
+    constraints: Sequence[Constraints] = ()
 
     def select(self, rows: Tensor) -> "EncodedBatch":
         """Keep the sentences `rows`. Shape: [n], int64."""
         encoded = [source.select_sentences(rows) for source in self.encoded]
         candidates = None if self.candidates is None else self.candidates[rows]
-        return EncodedBatch(encoded, self.lengths[rows], candidates)
+        constraints = [self.constraints[row] for row in rows.tolist()] if self.constraints else ()
+        return EncodedBatch(encoded, self.lengths[rows], candidates, constraints)
 
 
 class BatchQueue:

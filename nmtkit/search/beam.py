@@ -51,10 +51,18 @@ from nmtkit.models.search_state import EncodedSource, Refillable, SearchState, r
 from nmtkit.search.batch_queue import BatchQueue, EncodedBatch, replace_sentences
 from nmtkit.search.beam_history import BeamHistory, score_dtype
 from nmtkit.search.candidates import PADDING, CandidateScorer
+from nmtkit.search.constrained_beam import ConstrainedRows, Lengths
+from nmtkit.search.constraints import WordBoundaries
 from nmtkit.search.coverage import rerank_by_coverage
 from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, ModelAveraging
-from nmtkit.search.next_token import Expansions, NextTokenScorer, predict
+from nmtkit.search.next_token import (
+    Expansions,
+    NextTokenScorer,
+    TokenMask,
+    join_expansions,
+    predict,
+)
 from nmtkit.search.search_settings import (
     beam_shrinks,
     check_settings,
@@ -168,16 +176,18 @@ def search_batches(
     settings: SearchConfig,
     n_best: int = 1,
     averaging: ModelAveraging = EQUAL_WEIGHTS,
+    boundaries: WordBoundaries | None = None,
 ) -> list[list[Hypothesis]]:
     """Translate the sentences of many batches, about one batch at a time.
 
     :param batches: read lazily; longest sentences first is fastest.
+    :param boundaries: where target words end; given if, and only if, batches have constraints.
     :return: the translations of each sentence, in the order of the batches; for the other
         parameters and errors see `beam_search`.
     """
     check_settings(settings, n_best)
     with torch.inference_mode():
-        search = _BeamSearch(models, batches, settings, n_best, averaging)
+        search = _BeamSearch(models, batches, settings, n_best, averaging, boundaries)
         while search.refill():
             search.step()
         return search.history.n_best(settings, n_best)
@@ -193,10 +203,11 @@ class _BeamSearch:
         settings: SearchConfig,
         n_best: int,
         averaging: ModelAveraging,
+        boundaries: WordBoundaries | None,
     ) -> None:
         self.history = BeamHistory()
         self._models, self._settings, self._n_best = models, settings, n_best
-        self._averaging = averaging
+        self._averaging, self._boundaries = averaging, boundaries
         self._layers = [model.output_layer() for model in models]
         self._queue = BatchQueue(batches)
         self._rows, self._max_src_length = 0, 0
@@ -207,24 +218,58 @@ class _BeamSearch:
         self._beam: Beam
         self._scorer: NextTokenScorer | CandidateScorer
         self._candidates: Tensor | None = None  # [B, C]; None for the whole vocabulary
+        self._constrained: ConstrainedRows | None = None
 
     def step(self) -> None:
         """Expand every sentence by one token."""
         beam, settings = self._beam, self._settings
-        readouts, self._states = predict(self._models, beam.tokens, self._states, self._encoded)
+        parts = (self._models, beam.tokens, self._states, self._encoded)
+        readouts, self._states, alignment = predict(*parts)
         mask = mask_tokens(beam.steps, beam.scores, beam.src_lengths, settings)
-        count = expansions_per_sentence(settings)
-        expansions = self._scorer.best(readouts, beam.scores, count, mask)
+        expansions = self._expand(readouts, alignment, mask)
         pruned = prune(expansions, beam.widths, beam_shrinks(settings))
         beam = finish(beam, expansions, pruned, self.history, settings)
         done, slots = find_done(beam, expansions, pruned, settings)
         self._beam, parents = advance(beam, expansions, pruned.active, self.history, slots)
         self._states = [state.select_hypotheses(parents) for state in self._states]
+        if self._constrained is not None:
+            self._constrained.advance(parents, self._beam.tokens)
         newly_done = sorted(set(done) - self._free_rows)
         if newly_done:
             rows = torch.tensor(newly_done, device=parents.device)
             self._beam = retire(self._beam, rows, self.history)
             self._free_rows.update(newly_done)
+
+    def _expand(
+        self, readouts: list[Tensor], alignment: Tensor | None, mask: TokenMask
+    ) -> Expansions:
+        """Find the best expansions of each sentence."""
+        beam, settings = self._beam, self._settings
+        count = expansions_per_sentence(settings)
+        if self._constrained is None or not self._constrained.rows:
+            return self._scorer.best(readouts, beam.scores, count, mask)
+        device = beam.scores.device
+        rows = torch.tensor(self._constrained.rows, device=device)
+        constrained = self._constrained.best(
+            self._scorer.select(rows),
+            [readout[rows] for readout in readouts],
+            None if alignment is None else alignment[rows],
+            beam.scores[rows],
+            count,
+            mask.of_sentences(rows),
+            Lengths(beam.steps[rows], beam.limits[rows], beam.widths[rows]),
+            beam_shrinks(settings),
+        )
+        if len(rows) == self._rows:
+            return constrained
+        free = torch.tensor(self._constrained.free_rows, device=device)
+        expansions = self._scorer.select(free).best(
+            [readout[free] for readout in readouts],
+            beam.scores[free],
+            count,
+            mask.of_sentences(free),
+        )
+        return join_expansions((rows, constrained), (free, expansions))
 
     def refill(self) -> bool:
         """Refill free rows with waiting sentences; return False when all sentences are done."""
@@ -250,7 +295,7 @@ class _BeamSearch:
         batch = self._queue.take(self._queue.batch_size)
         self._rows, self._max_src_length = len(batch.lengths), int(batch.lengths.max())
         self._encoded = list(batch.encoded)
-        self._states, self._beam = self._initial(batch)
+        self._states, self._beam, self._constrained = self._initial(batch)
         parts = (*self._encoded, *self._states)
         self._refillable = all(isinstance(part, Refillable) for part in parts)
         self._set_candidates(batch.candidates)
@@ -261,12 +306,14 @@ class _BeamSearch:
         batch = self._queue.take(len(self._free_rows))
         free = [self._free_rows.pop() for _ in range(len(batch.lengths))]
         rows = torch.tensor(free, device=batch.lengths.device)
-        states, beam = self._initial(batch)
+        states, beam, constrained = self._initial(batch)
         self._encoded = replace_sentences(self._encoded, rows, batch.encoded)
         self._states = replace_sentences(self._states, rows, states)
         if self._candidates is not None and batch.candidates is not None:
             self._set_candidates(replace_rows(self._candidates, rows, batch.candidates, PADDING))
         self._beam = self._beam.replace_sentences(rows, beam)
+        if self._constrained is not None and constrained is not None:
+            self._constrained.replace(free, constrained)
 
     def _drop_free_rows(self) -> None:
         """Remove the rows of sentences that are done."""
@@ -275,6 +322,7 @@ class _BeamSearch:
         self._free_rows.clear()
         self._rows = len(kept)
         self._beam = self._beam.select(rows)
+        self._constrained = self._constrained and self._constrained.select(kept)
         self._encoded = [source.select_sentences(rows) for source in self._encoded]
         self._scorer = self._scorer.select(rows)
         self._candidates = None if self._candidates is None else self._candidates[rows]
@@ -289,11 +337,18 @@ class _BeamSearch:
             self._scorer = NextTokenScorer(self._layers, self._averaging, rows)
         self._candidates = tokens
 
-    def _initial(self, batch: EncodedBatch) -> tuple[list[SearchState], Beam]:
-        """Return each model's initial state, and the initial beam."""
+    def _initial(
+        self, batch: EncodedBatch
+    ) -> tuple[list[SearchState], Beam, ConstrainedRows | None]:
+        """Return each model's initial state, the initial beam, and the rows with constraints."""
         pairs = zip(self._models, batch.encoded, strict=True)
         states = [model.initial_state(source) for model, source in pairs]
-        return states, initial_beam(batch.lengths, self.history, self._settings, self._n_best)
+        beam = initial_beam(batch.lengths, self.history, self._settings, self._n_best)
+        if self._boundaries is None:
+            return states, beam, None
+        constrained = ConstrainedRows.of(batch.constraints, self._boundaries)
+        limits = beam.limits + beam.limits.new_tensor(constrained.room())
+        return states, beam._replace(limits=limits), constrained
 
 
 def initial_beam(
@@ -340,8 +395,9 @@ def finish(
     beam = beam._replace(steps=beam.steps + 1, widths=pruned.widths)
     scores = expansions.scores.masked_fill(~pruned.finished, -torch.inf)
     nodes = beam.nodes.gather(1, expansions.parents)
-    history.add_finished(beam.sentences, nodes, scores, beam.steps)
-    ranking = scores / length_divisor(settings, beam.steps.to(scores.dtype)).unsqueeze(1)
+    history.add_finished(beam.sentences, nodes, scores, beam.steps, expansions.credits)
+    ranks = expansions.ranks.masked_fill(~pruned.finished, -torch.inf)
+    ranking = ranks / length_divisor(settings, beam.steps.to(scores.dtype)).unsqueeze(1)
     n_best = beam.best_finished.size(1)
     best = torch.cat([beam.best_finished, ranking], dim=1).topk(n_best, dim=1).values
     return beam._replace(best_finished=best)
@@ -357,7 +413,7 @@ def find_done(
     :return: their rows; the largest number of active hypotheses of any sentence, at least 1.
     :raises ModelError: a log-probability is not a number or above 0.
     """
-    reachable = expansions.scores.masked_fill(~pruned.active, -torch.inf).amax(1)
+    reachable = expansions.ranks.masked_fill(~pruned.active, -torch.inf).amax(1)
     lengths = reachable_lengths(beam.steps, beam.limits, beam.src_lengths, settings)
     final = beam.best_finished[:, -1] >= reachable / length_divisor(
         settings, lengths.to(reachable.dtype)

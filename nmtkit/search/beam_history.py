@@ -42,12 +42,14 @@ class EndedHypotheses(NamedTuple):
     nodes: nodes of the last token before `</s>`. Shape: [B, k].
     scores: log p, `</s>` included if it was chosen, -inf in unused slots. Shape: [B, k].
     lengths: tokens, `</s>` counted. Shape: [B].
+    credits: what is added to log p for the ranking. Shape: [B, k].
     """
 
     sentences: Tensor
     nodes: Tensor
     scores: Tensor
     lengths: Tensor
+    credits: Tensor
 
 
 class RankedHypothesis(NamedTuple):
@@ -58,6 +60,7 @@ class RankedHypothesis(NamedTuple):
     number: int
     node: int
     score: float
+    credit: float
 
 
 class BeamHistory:
@@ -94,16 +97,23 @@ class BeamHistory:
         return torch.arange(first, self._size, device=tokens.device).view(tokens.shape)
 
     def add_finished(
-        self, sentences: Tensor, nodes: Tensor, scores: Tensor, lengths: Tensor
+        self,
+        sentences: Tensor,
+        nodes: Tensor,
+        scores: Tensor,
+        lengths: Tensor,
+        credits: Tensor | None = None,
     ) -> None:
         """Record hypotheses that ended with `</s>`; see `EndedHypotheses`."""
-        self._finished.append(EndedHypotheses(sentences, nodes, scores, lengths))
+        added = torch.zeros_like(scores) if credits is None else credits
+        self._finished.append(EndedHypotheses(sentences, nodes, scores, lengths, added))
 
     def add_unfinished(
         self, sentences: Tensor, nodes: Tensor, scores: Tensor, lengths: Tensor
     ) -> None:
         """Record hypotheses that search left unfinished; see `EndedHypotheses`."""
-        self._unfinished.append(EndedHypotheses(sentences, nodes, scores, lengths))
+        credits = torch.zeros_like(scores)
+        self._unfinished.append(EndedHypotheses(sentences, nodes, scores, lengths, credits))
 
     def n_best(self, settings: SearchConfig, n_best: int) -> list[list[Hypothesis]]:
         """Return the n best hypotheses of each sentence, ranked as the settings say.
@@ -157,7 +167,8 @@ def _hypothesis(
     if finished:
         ids, prefix_scores = [*ids, EOS], [*prefix_scores, ranked.score]
     pairs = zip(prefix_scores, prefix_scores[1:], strict=False)
-    return Hypothesis(ids, ranked.score, [after - before for before, after in pairs], finished)
+    word_scores = [after - before for before, after in pairs]
+    return Hypothesis(ids, ranked.score, word_scores, finished, credit=ranked.credit)
 
 
 def _by_sentence(
@@ -171,14 +182,15 @@ def _by_sentence(
     joined = EndedHypotheses(*(torch.cat(parts) for parts in zip(*flat, strict=True)))
     real = joined.scores > -torch.inf
     columns = [column[real].tolist() for column in joined]
-    for number, (sentence, node, score, length) in enumerate(zip(*columns, strict=True)):
-        rank = -score / length_divisor(settings, length)
-        by_sentence[sentence].append(RankedHypothesis(rank, length, number, node, score))
+    ended_columns = enumerate(zip(*columns, strict=True))
+    for number, (sentence, node, score, length, credit) in ended_columns:
+        rank = -(score + credit) / length_divisor(settings, length)
+        by_sentence[sentence].append(RankedHypothesis(rank, length, number, node, score, credit))
     return by_sentence
 
 
 def _flatten(ended: EndedHypotheses) -> list[Tensor]:
     """Repeat the values of a sentence for each of its hypotheses. Shape of each: [B * k]."""
-    sentences, nodes, scores, lengths = ended
-    columns = (sentences.unsqueeze(1), nodes, scores, lengths.unsqueeze(1))
+    sentences, nodes, scores, lengths, credits = ended
+    columns = (sentences.unsqueeze(1), nodes, scores, lengths.unsqueeze(1), credits)
     return [column.expand_as(nodes).flatten() for column in columns]

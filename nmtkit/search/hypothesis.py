@@ -20,6 +20,7 @@ class Hypothesis:
     finished: False if search ended before `</s>` was chosen.
     alignment: alpha_i for each of `ids`, or None if it was not requested.
         Shape: [len(ids), T_x].
+    credit: added to log p for the ranking, because of the terms that it has.
     """
 
     ids: list[int]
@@ -27,6 +28,7 @@ class Hypothesis:
     word_scores: list[float]
     finished: bool
     alignment: Tensor | None = None
+    credit: float = 0.0
 
     @property
     def words(self) -> list[int]:
@@ -41,14 +43,15 @@ class Hypothesis:
         :raises ModelError: the settings have a coverage penalty, but there is no alignment.
         """
         divisor = float(length_divisor(settings, max(len(self.ids), 1)))  # lp(Y)
+        score = self.score + self.credit
         if not settings.coverage_penalty:
-            return self.score / divisor
+            return score / divisor
         if self.alignment is None:
             raise ModelError("the coverage penalty needs the alignments of translations")
         penalty = settings.coverage_penalty * coverage(self.alignment)
         if settings.penalty == "wu":
-            return self.score / divisor + penalty
-        return (self.score + penalty) / divisor
+            return score / divisor + penalty
+        return (score + penalty) / divisor
 
 
 def coverage(alignment: Tensor) -> float:

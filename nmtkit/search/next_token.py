@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from nmtkit.models.base import LogitLayer, OutputLayer, TranslationModel
 from nmtkit.models.search_state import EncodedSource, SearchState
@@ -56,11 +57,33 @@ class Expansions(NamedTuple):
     scores: log p, the new token's included; -inf if there are too few. Shape: [B, c].
     parents: slot of the hypothesis that is extended. Shape: [B, c].
     tokens: the new token, `</s>` if there are too few. Shape: [B, c].
+    credits: what is added to log p where hypotheses are compared; None: nothing. Shape: [B, c].
     """
 
     scores: Tensor
     parents: Tensor
     tokens: Tensor
+    credits: Tensor | None = None
+
+    @property
+    def ranks(self) -> Tensor:
+        """What hypotheses are compared by. Shape: [B, c]."""
+        return self.scores if self.credits is None else self.scores + self.credits
+
+
+def join_expansions(*parts: tuple[Tensor, Expansions]) -> Expansions:
+    """Return the expansions of all sentences from those of some, each with its rows."""
+    width = max(part.scores.size(1) for _, part in parts)
+    columns: list[list[Tensor]] = [[], [], [], []]
+    for _, (scores, parents, tokens, credits) in parts:
+        added = torch.zeros_like(scores) if credits is None else credits
+        missing = [0, width - scores.size(1)]
+        columns[0].append(functional.pad(scores, missing, value=-torch.inf))
+        columns[1].append(functional.pad(parents, missing))
+        columns[2].append(functional.pad(tokens, missing, value=EOS))
+        columns[3].append(functional.pad(added, missing))
+    order = torch.cat([rows for rows, _ in parts]).argsort()
+    return Expansions(*(torch.cat(column)[order] for column in columns))
 
 
 class TokenMask(NamedTuple):
@@ -76,6 +99,10 @@ class TokenMask(NamedTuple):
     def select(self, rows: Tensor | slice) -> "TokenMask":
         """Keep some of the B * k hypotheses. Shape of `eos`: [number of rows]."""
         return TokenMask(self.eos.flatten()[rows], self.unk)
+
+    def of_sentences(self, rows: Tensor) -> "TokenMask":
+        """Keep some of the B sentences."""
+        return TokenMask(self.eos[rows], self.unk)
 
     def apply(self, log_probs: Tensor) -> Tensor:
         """Set forbidden tokens to -inf, in place.
@@ -93,17 +120,19 @@ def predict(
     tokens: Tensor,
     states: Sequence[SearchState],
     encoded: Sequence[EncodedSource],
-) -> tuple[list[Tensor], list[SearchState]]:
+) -> tuple[list[Tensor], list[SearchState], Tensor | None]:
     """Decode one target position with every model.
 
     :param tokens: the last token of each hypothesis. Shape: [B, k].
-    :return: each model's readouts [B, k, l], which predict the next token, and its state.
+    :return: each model's readouts [B, k, l], which predict the next token, and its state; the first
+        model's alignment [B, k, T_x], or None.
     """
     steps = [
         model.step(tokens, state, source)
         for model, state, source in zip(models, states, encoded, strict=True)
     ]
-    return [step.readout for step in steps], [step.state for step in steps]
+    alignment = steps[0].alignment
+    return [step.readout for step in steps], [step.state for step in steps], alignment
 
 
 class NextTokenScorer:
@@ -204,6 +233,16 @@ class NextTokenScorer:
         for chunk in self._chunks(len(rows[0])):
             softmaxes = [self._softmax(n, values[chunk])[0] for n, values in enumerate(rows)]
             yield chunk, self._average(softmaxes)
+
+    @property
+    def vocabulary_size(self) -> int:
+        """K."""
+        return self._vocab_size
+
+    def log_probs(self, readouts: Sequence[Tensor]) -> Iterator[tuple[slice, Tensor]]:
+        """Yield `distributions` over the whole vocabulary, [r, K]."""
+        for chunk, log_probs in self.distributions(readouts):
+            yield chunk, log_probs[:, : self._vocab_size]
 
     def select(self, rows: Tensor) -> "NextTokenScorer":
         """Return the scorer itself: all sentences share the vocabulary."""

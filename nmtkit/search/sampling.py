@@ -178,7 +178,7 @@ def _draw_all(
     states = [state.select_hypotheses(first) for state in states]
     drawn: list[tuple[Samples, Tensor]] = []
     for step in itertools.count():
-        readouts, states = predict(models, samples.tokens, states, encoded)
+        readouts, states, _ = predict(models, samples.tokens, states, encoded)
         steps = torch.full_like(samples.sentences, step)
         mask = mask_tokens(steps, samples.tokens, lengths[samples.sentences], settings)
         tokens, scores = draw_tokens(scorer, readouts, mask, samples.uniforms[..., step])

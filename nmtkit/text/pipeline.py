@@ -1,12 +1,12 @@
 """From a raw line to the tokens of a model and back: tokenizer, subwords, detokenizer."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
 from nmtkit.config import TextConfig
-from nmtkit.text.case_markers import CaseMarkers
+from nmtkit.text.case_markers import CaseMarkers, capitalize
 from nmtkit.text.markers import without_markers
 from nmtkit.text.names import PLACEHOLDERS, Names, load_names, mask
 from nmtkit.text.normalizer import Normalizer
@@ -153,6 +153,27 @@ class TextPipeline:
         words = self.words(line, tokenized)
         text = self.pieces(self.masked(words, self.names_in(words) if names is None else names))
         return text.split(" ") if text else []
+
+    def phrase_tokens(self, phrase: str) -> list[list[str]]:
+        """Return the token sequences by which a phrase may stand in a line, each once."""
+        variants = [self.tokens(phrase, names=())]
+        if self._subwords is not None:  # behind other text without a blank
+            variants.append(self._subwords.apply_inside(self.words(phrase).split(" ")))
+        return [list(tokens) for tokens in dict.fromkeys(map(tuple, variants)) if tokens]
+
+    def capitalized(self, phrase: str) -> str:
+        """Return a phrase with a capital, as at the beginning of a sentence."""
+        return capitalize(phrase, self._language)
+
+    def word_boundaries(self, tokens: Iterable[str]) -> list[tuple[bool, bool]]:
+        """Return for each token of the vocabulary whether it opens a word, and goes on with one.
+
+        Two tokens belong to one word if the first opens and the second goes on.
+        """
+        model = self._subwords
+        if model is None:
+            return [(False, True) for _ in tokens]
+        return [(model.opens(token), model.goes_on(token)) for token in tokens]
 
     def find_names(self, line: str, tokenized: bool = False) -> list[str]:
         """Return the names and numbers of a source line that the model copies."""

@@ -86,7 +86,7 @@ COMMANDS_USE = {
 """The rooms whose functions commands call."""
 
 LAZY = {
-    "nmtkit": COMMANDS_USE,
+    "nmtkit": COMMANDS_USE | {"text.glossary"},
     "config": {"models"},  # config dataclasses for the section [model]
     "config_io": {"models"},  # names of models in TOML files
     "cli": COMMANDS_USE | {"model_folder", "data", "text", "io", "parallel"} | BASE,

@@ -69,6 +69,20 @@ class SubwordModel(Protocol):
         """
         ...
 
+    def apply_inside(self, words: Iterable[str]) -> list[str]:
+        """Return the pieces of words that stand behind other text without a blank."""
+        ...
+
+    @staticmethod
+    def opens(piece: str) -> bool:
+        """Return whether the word of a piece may go on with the next piece."""
+        ...
+
+    @staticmethod
+    def goes_on(piece: str) -> bool:
+        """Return whether a piece behind one that opens belongs to the same word."""
+        ...
+
     @staticmethod
     def undo(pieces: Iterable[str]) -> list[str]:
         """Return the words of a sentence from any sequence of pieces that a model may produce."""

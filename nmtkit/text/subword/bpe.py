@@ -134,6 +134,20 @@ class BPE:
         """Return the pieces of a sentence's words, separated by blanks."""
         return " ".join(map(self._split_words.__getitem__, words))
 
+    def apply_inside(self, words: Iterable[str]) -> list[str]:
+        """Return the pieces of words; what stands before them does not matter."""
+        return self.apply(words)
+
+    @staticmethod
+    def opens(piece: str) -> bool:
+        """Return whether a piece ends in a letter or digit, and another piece follows."""
+        return piece.endswith(SEPARATOR) and piece[: -len(SEPARATOR)][-1:].isalnum()
+
+    @staticmethod
+    def goes_on(piece: str) -> bool:
+        """Return whether a piece begins with a letter or digit."""
+        return piece[:1].isalnum()
+
     @staticmethod
     def undo(pieces: Iterable[str]) -> list[str]:
         """Return the words of a sentence from its pieces; see `undo_bpe`."""

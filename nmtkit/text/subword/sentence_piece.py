@@ -169,6 +169,21 @@ class SentencePiece:
             pieces += [*_bytes_of(BLANK), *encode(_NO_BLANK + part, out_type=str)[2:]]
         return " ".join(map(self._tokens.__getitem__, pieces))
 
+    def apply_inside(self, words: Iterable[str]) -> list[str]:
+        """Return the pieces of words that stand behind other text without a blank."""
+        pieces = self.processor.encode(_NO_BLANK + " ".join(words), out_type=str)[2:]
+        return " ".join(map(self._tokens.__getitem__, pieces)).split()
+
+    @staticmethod
+    def opens(piece: str) -> bool:
+        """Return whether a piece ends in a letter or digit of a script with blanks."""
+        return not _BYTE.fullmatch(piece) and is_spaced(piece[-1])
+
+    @staticmethod
+    def goes_on(piece: str) -> bool:
+        """Return whether a piece begins with a letter or digit of a script with blanks."""
+        return not _BYTE.fullmatch(piece) and is_spaced(piece[0])
+
     def _known_pieces(self, piece: str) -> str:
         """Return a piece, or the known pieces that it is split into, separated by blanks."""
         if self._is_known(piece):

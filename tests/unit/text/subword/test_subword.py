@@ -47,6 +47,17 @@ class Characters:
     def undo(pieces: Iterable[str]) -> list[str]:
         return "".join(pieces).replace("_", " ").split()
 
+    def apply_inside(self, words: Iterable[str]) -> list[str]:
+        return self.apply(words)
+
+    @staticmethod
+    def opens(piece: str) -> bool:
+        return piece != "_"
+
+    @staticmethod
+    def goes_on(piece: str) -> bool:
+        return True
+
     @staticmethod
     def join(pieces: Iterable[str]) -> tuple[list[str], list[int]]:
         words: list[str] = [""]

@@ -1,0 +1,146 @@
+"""Terms of a glossary as constraints on the translations of lines."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+from nmtkit.config import SearchConfig
+from nmtkit.model_folder import LoadedModel
+from nmtkit.search.constraints import ConstrainedSentence, Constraints, Tokens, WordBoundaries
+from nmtkit.search.hypothesis import Hypothesis
+from nmtkit.search.search_settings import length_divisor
+from nmtkit.special_symbols import UNK
+from nmtkit.text.glossary import Glossary, Occurrence, Term
+from nmtkit.text.memo import Memo
+from nmtkit.text.word_offsets import word_offsets
+
+TermsMode = Literal["strict", "soft"]
+
+TERM_BONUS = 5.0
+"""Difference of log p by which a translation with a term may be worse, and is preferred."""
+
+MAX_TERMS = 50
+"""Terms of a line that are used; the time of a step grows with their number."""
+
+
+class LineTerms(NamedTuple):
+    """The terms of a line.
+
+    constraints: on its translations. terms: that of each constraint. impossible: terms that the
+    model cannot write, or that are forbidden at the same time.
+    """
+
+    constraints: Constraints
+    terms: tuple[Term, ...] = ()
+    impossible: tuple[Term, ...] = ()
+
+
+class TermFinder:
+    """Finds the terms of lines, and the tokens that their translations must have.
+
+    :param glossary: the terms.
+    :param model: the model whose target words the constraints are for.
+    :param mode: "strict": each occurrence has one of its translations, in every translation;
+        "soft": it is preferred.
+    """
+
+    def __init__(self, glossary: Glossary, model: LoadedModel, mode: TermsMode = "strict") -> None:
+        self._glossary = glossary
+        self._model = model
+        self.mode = mode
+        self._sequences = Memo(self._token_sequences)
+
+    @cached_property
+    def boundaries(self) -> WordBoundaries:
+        """Where target words end."""
+        words = self._model.tgt_vocab.words
+        return WordBoundaries(self._model.tgt_text.word_boundaries(words))
+
+    def find(self, line: str, source_tokens: Sequence[str]) -> LineTerms:
+        """Return the terms of a source line.
+
+        :param source_tokens: tokens of the line.
+        """
+        forbidden = [
+            tokens for word in self._glossary.forbidden(line) for tokens in self._sequences[word]
+        ]
+        found = self._glossary.find(line)[:MAX_TERMS]
+        choices = [self._alternatives(one, line, forbidden) for one in found]
+        possible = [one for one, choice in zip(found, choices, strict=True) if choice]
+        constraints = Constraints(
+            tuple(filter(None, choices)),
+            self._spans(line, source_tokens, possible),
+            tuple(forbidden),
+            strict=self.mode == "strict",
+        )
+        impossible = [one.term for one, choice in zip(found, choices, strict=True) if not choice]
+        return LineTerms(constraints, tuple(one.term for one in possible), tuple(impossible))
+
+    def _spans(
+        self, line: str, source_tokens: Sequence[str], found: Sequence[Occurrence]
+    ) -> tuple[tuple[int, ...], ...]:
+        """Return the positions of the tokens of each term."""
+        if not found:
+            return ()
+        words, indices = self._model.src_text.join(source_tokens)
+        offsets = word_offsets(words, line)
+        return tuple(
+            tuple(
+                position
+                for position, (start, end) in enumerate(offsets[index] for index in indices)
+                if start < one.end and one.start < end
+            )
+            for one in found
+        )
+
+    def _alternatives(
+        self, found: Occurrence, line: str, forbidden: Sequence[Tokens]
+    ) -> tuple[Tokens, ...]:
+        """Return the token sequences of a term's translations that are not forbidden.
+
+        Where the term begins the line with a capital, they may have one, too.
+        """
+        targets = list(found.term.targets)
+        if not line[: found.start].strip() and line[found.start].isupper():
+            targets += [self._model.tgt_text.capitalized(target) for target in targets]
+        sequences = (tokens for target in targets for tokens in self._sequences[target])
+        words = ConstrainedSentence(Constraints(forbidden=tuple(forbidden)), self.boundaries)
+        return tuple(dict.fromkeys(tokens for tokens in sequences if words.allows(tokens)))
+
+    def _token_sequences(self, phrase: str) -> list[Tokens]:
+        """Return the tokens of a phrase, in each way that it may stand in a line."""
+        ids = map(self._model.tgt_vocab.ids, self._model.tgt_text.phrase_tokens(phrase))
+        return [tuple(tokens) for tokens in ids if UNK not in tokens]
+
+    def missing(self, line: LineTerms, tokens: Sequence[int]) -> list[Term]:
+        """Return the terms that a translation of a line lacks.
+
+        :param tokens: ids of the translation.
+        """
+        sentence = ConstrainedSentence(line.constraints, self.boundaries)
+        absent = sentence.missing(tokens) if line.terms else []
+        return [*(line.terms[number] for number in absent), *line.impossible]
+
+    def are_kept(self, line: LineTerms, hypotheses: Sequence[Hypothesis]) -> bool:
+        """Return whether all hypotheses have the terms of their line, and no forbidden words."""
+        if not line.constraints:
+            return True
+        sentence = ConstrainedSentence(line.constraints, self.boundaries)
+        return all(
+            sentence.allows(one.words) and not sentence.missing(one.words) for one in hypotheses
+        )
+
+    def prefer(
+        self, line: LineTerms, hypotheses: Sequence[Hypothesis], search: SearchConfig
+    ) -> list[Hypothesis]:
+        """Return hypotheses, those first that have the terms of their line.
+
+        Each term is worth `TERM_BONUS` in the log p by which they are ranked.
+        """
+
+        def rank(hypothesis: Hypothesis) -> float:
+            missing = len(self.missing(line, hypothesis.words))
+            penalty = TERM_BONUS * missing / float(length_divisor(search, len(hypothesis.ids) or 1))
+            return penalty - hypothesis.ranking_score(search)
+
+        return sorted(hypotheses, key=rank) if line.terms else list(hypotheses)

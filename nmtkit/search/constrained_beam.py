@@ -1,0 +1,376 @@
+"""Expansions of hypotheses under constraints: a beam with a place for each number of terms.
+
+Dynamic beam allocation (Post and Vilar 2018; Hu et al. 2019, with alternatives): besides the best
+tokens of each hypothesis, those that begin a missing term or go on with it are considered. The
+beam is divided evenly among hypotheses with 0, 1, 2, ... terms; what is left goes to the best ones.
+So a term enters where the model gives it the highest probability: of the hypotheses with as many
+terms, which are equally long, the best remain. Where the authors count the tokens of terms, terms
+are counted here, also one that is only begun, because small beams have no room for more.
+
+Where the model has attention, hypotheses are not compared by log p alone, as a term that the model
+would never write itself costs much wherever it stands, and stands best where it spoils least. In
+place of log p of its first token, the logarithm of the attention that its source words have counts:
+the model would translate them now. Of the tokens that go on with it, the others of its alternatives
+share the probability. Scores that are reported are log p as always.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from nmtkit.search.candidates import CandidateScorer
+from nmtkit.search.constraints import (
+    ConstrainedSentence,
+    Constraints,
+    Move,
+    Rule,
+    State,
+    WordBoundaries,
+)
+from nmtkit.search.next_token import Expansions, NextTokenScorer, TokenMask
+from nmtkit.special_symbols import EOS
+
+MIN_ATTENTION = 1e-6
+"""Smallest weight by which a place for a term is judged."""
+
+LEVEL_BONUS = 1.0
+"""What a term is worth, in log p, where the beam has no place for each number of terms."""
+
+SLACK = 10
+"""Tokens by which a translation with terms may be longer than one without, besides the terms."""
+
+
+class Progress(NamedTuple):
+    """What a hypothesis has, and how its rank differs from log p.
+
+    credit: added to log p where hypotheses are compared. debt: the part of it that is for a term
+    which is begun and not ended.
+    """
+
+    state: State = State()
+    credit: float = 0.0
+    debt: float = 0.0
+
+
+class Candidate(NamedTuple):
+    """An expansion of a hypothesis; the best come first when they are sorted.
+
+    rank: - log p - credit. parent: slot of the hypothesis. score: log p. level: number of terms.
+    """
+
+    rank: float
+    parent: int
+    token: int
+    score: float
+    level: int
+    progress: Progress
+
+
+class ConstrainedRows:
+    """The sentences of a batch that have constraints, and the states of their hypotheses.
+
+    rows: their rows in the batch.
+    """
+
+    def __init__(self, sentences: Sequence[ConstrainedSentence | None]) -> None:
+        """Take the sentence of each row, None for one without constraints."""
+        self._sentences = list(sentences)
+        self._progress = [[Progress()] for _ in sentences]
+        self._chosen: dict[int, dict[tuple[int, int], Progress]] = {}
+        self._note_rows()
+
+    @classmethod
+    def of(
+        cls, constraints: Sequence[Constraints], boundaries: WordBoundaries
+    ) -> "ConstrainedRows":
+        """Return the rows of newcomers."""
+        return cls([ConstrainedSentence(one, boundaries) if one else None for one in constraints])
+
+    def _note_rows(self) -> None:
+        self.rows = [row for row, sentence in enumerate(self._sentences) if sentence is not None]
+
+    @property
+    def free_rows(self) -> list[int]:
+        """Rows of sentences without constraints."""
+        return [row for row, sentence in enumerate(self._sentences) if sentence is None]
+
+    def room(self) -> list[int]:
+        """Return for each row how many tokens longer its translations may be."""
+        return [
+            sentence.constraints.room + SLACK if sentence is not None else 0
+            for sentence in self._sentences
+        ]
+
+    def select(self, rows: Sequence[int]) -> "ConstrainedRows":
+        """Keep some rows."""
+        selected = ConstrainedRows([self._sentences[row] for row in rows])
+        selected._progress = [self._progress[row] for row in rows]
+        return selected
+
+    def replace(self, rows: Sequence[int], newcomers: "ConstrainedRows") -> None:
+        """Replace the sentences of some rows."""
+        columns = rows, newcomers._sentences, newcomers._progress
+        for row, sentence, progress in zip(*columns, strict=True):
+            self._sentences[row], self._progress[row] = sentence, progress
+        self._note_rows()
+
+    def advance(self, parents: Tensor, tokens: Tensor) -> None:
+        """Let the progress follow the hypotheses.
+
+        :param parents, tokens: old slot and token of each new slot. Shapes: [B, k].
+        """
+        rows = torch.tensor(self.rows, dtype=torch.int64, device=tokens.device)
+        old, new = parents[rows].tolist(), tokens[rows].tolist()
+        for row, slots, last in zip(self.rows, old, new, strict=True):
+            chosen, pairs = self._chosen[row], zip(slots, last, strict=True)
+            self._progress[row] = [chosen.get(pair, Progress()) for pair in pairs]
+
+    def best(
+        self,
+        scorer: NextTokenScorer | CandidateScorer,
+        readouts: Sequence[Tensor],
+        alignment: Tensor | None,
+        scores: Tensor,
+        count: int,
+        mask: TokenMask,
+        lengths: "Lengths",
+        shrinking: bool,
+    ) -> Expansions:
+        """Find the expansions of the constrained rows, in their order.
+
+        :param scorer: of these rows; other parameters as in `NextTokenScorer.best`, of these rows.
+        :param alignment: alpha_i of the hypotheses, or None. Shape: [B, k, T_x].
+        :param lengths: of these rows.
+        :param shrinking: each finished hypothesis makes the beam one narrower.
+        """
+        hypotheses = self._hypotheses(alignment, scores, lengths)
+        k = scores.size(1)
+        count_of_one = min(int(lengths.widths.max()) + 1, scorer.vocabulary_size)  # with `</s>`
+        found: list[list[Candidate]] = [[] for _ in self.rows]
+        for chunk, log_probs in scorer.log_probs(readouts):
+            mask.select(chunk).apply(log_probs)
+            part = [one for one in hypotheses if chunk.start <= one.number < chunk.stop]
+            rows = [one.number - chunk.start for one in part]
+            wanted = constrain(part, rows, log_probs)
+            best = log_probs[rows].topk(count_of_one, dim=1)
+            top = zip(best.indices.tolist(), best.values.tolist(), strict=True)
+            for one, extra, pair in zip(part, wanted, top, strict=True):
+                probabilities = {**dict(zip(*pair, strict=True)), **extra}
+                found[one.number // k] += one.candidates(probabilities)
+        widths = lengths.widths.tolist()
+        chosen = [
+            choose(candidates, width, self._sentence(index).levels, shrinking)
+            for index, (candidates, width) in enumerate(zip(found, widths, strict=True))
+        ]
+        self._chosen = {
+            row: {(one.parent, one.token): one.progress for one in kept}
+            for row, kept in zip(self.rows, chosen, strict=True)
+        }
+        return _expansions(chosen, count, scores)
+
+    def _hypotheses(
+        self, alignment: Tensor | None, scores: Tensor, lengths: "Lengths"
+    ) -> list["_Hypothesis"]:
+        """Return the active hypotheses of the constrained rows."""
+        left = (lengths.limits - lengths.steps).tolist()
+        weights = None if alignment is None else alignment.float().tolist()
+        found = []
+        for index, totals in enumerate(scores.tolist()):
+            sentence = self._sentence(index)
+            spans = sentence.constraints.spans
+            known = zip(totals, self._progress[self.rows[index]], strict=False)
+            for slot, (total, progress) in enumerate(known):
+                if total > -math.inf:
+                    alpha = weights[index][slot] if weights is not None and spans else None
+                    attention = alpha and [sum(alpha[j] for j in span) for span in spans]
+                    place = (index * scores.size(1) + slot, slot, total)
+                    found.append(_Hypothesis(sentence, *place, progress, left[index], attention))
+        return found
+
+    def _sentence(self, index: int) -> ConstrainedSentence:
+        sentence = self._sentences[self.rows[index]]
+        assert sentence is not None
+        return sentence
+
+
+class _Hypothesis(NamedTuple):
+    """An active hypothesis of a constrained sentence.
+
+    number: its index among all slots. slot: that of the beam. score: log p. left: tokens that it
+    may still have. attention: weight of the source words of each term, or None.
+    """
+
+    sentence: ConstrainedSentence
+    number: int
+    slot: int
+    score: float
+    progress: Progress
+    left: int
+    attention: list[float] | None
+
+    @property
+    def order(self) -> tuple[int, ...] | None:
+        """The terms that are not met, those first that the model looks at."""
+        attention = self.attention
+        if attention is None:
+            return None
+        unmet = self.sentence.unmet(self.progress.state)
+        return tuple(sorted(unmet, key=lambda term: -attention[term]))
+
+    @property
+    def rule(self) -> Rule:
+        """What may follow."""
+        return self.sentence.rule(self.progress.state, self.left)
+
+    def candidates(self, log_probs: dict[int, float]) -> Iterator[Candidate]:
+        """Yield the expansions by some tokens."""
+        sentence, (state, credit, debt) = self.sentence, self.progress
+        moves, idle = sentence.moves(state, self.order), self._idle_progress()
+        level = sentence.level(idle[False].state)
+        for token, log_prob in log_probs.items():
+            score = self.score + log_prob
+            if not score > -math.inf:  # forbidden, or not a number
+                continue
+            if token == EOS:
+                rank = -score - credit
+                yield Candidate(rank, self.slot, token, score, sentence.level(state), self.progress)
+            elif token in moves:
+                after = self._after(moves[token], log_probs)
+                found = sentence.level(after.state)
+                yield Candidate(-score - after.credit, self.slot, token, score, found, after)
+            else:
+                after = idle[sentence.opens[token]]
+                yield Candidate(-score - credit + debt, self.slot, token, score, level, after)
+
+    def _idle_progress(self) -> dict[bool, Progress]:
+        """Return the progress after a token of no term, by whether the token's word may go on."""
+        state, credit, debt = self.progress
+        return {
+            is_open: Progress(self.sentence.idle(state, is_open), credit - debt)
+            for is_open in (False, True)
+        }
+
+    def _after(self, move: Move, log_probs: dict[int, float]) -> Progress:
+        """Return the progress after a token."""
+        _, credit, debt = self.progress
+        if not move.rivals or move.is_first:  # what was begun is given up
+            credit, debt = credit - debt, 0.0
+        if move.rivals and self.attention is not None:
+            known = [log_probs.get(token, -math.inf) for token in move.rivals]
+            gain = -_log_sum(known)
+            if move.is_first:
+                gain += math.log(max(self.attention[move.term], MIN_ATTENTION))
+                gain = max(gain, 0.0)
+            credit, debt = credit + gain, debt + gain
+        return Progress(move.state, credit, debt if move.state.begun else 0.0)
+
+
+def constrain(
+    hypotheses: Sequence[_Hypothesis], rows: Sequence[int], log_probs: Tensor
+) -> list[dict[int, float]]:
+    """Forbid tokens of hypotheses, in place.
+
+    :param rows: the row of each hypothesis in `log_probs`. Shape: [r, K].
+    :return: for each hypothesis log p of the tokens that begin a term or go on with it.
+    """
+    banned: list[tuple[int, int]] = []
+    wanted: list[list[int]] = []
+    for one, row in zip(hypotheses, rows, strict=True):
+        rule = one.rule
+        if rule.only is not None:
+            allowed = sorted(rule.only)
+            kept = log_probs[row, allowed]
+            log_probs[row].fill_(-torch.inf)[allowed] = kept
+            wanted.append(allowed)
+            continue
+        banned += [(row, token) for token in rule.banned]
+        if not rule.may_end:
+            banned.append((row, EOS))
+        if rule.goes_on is not None:
+            goes_on = one.sentence.boundaries.going_on.to(log_probs.device)
+            log_probs[row].masked_fill_(goes_on != rule.goes_on, -torch.inf)
+        wanted.append(one.sentence.steps(one.progress.state, one.order))
+    if banned:
+        at_rows, at_tokens = zip(*banned, strict=True)
+        log_probs[list(at_rows), list(at_tokens)] = -torch.inf
+    at = [(row, token) for row, tokens in zip(rows, wanted, strict=True) for token in tokens]
+    if not at:
+        return [{} for _ in rows]
+    at_rows, at_tokens = zip(*at, strict=True)
+    values = iter(log_probs[list(at_rows), list(at_tokens)].tolist())
+    return [dict(zip(tokens, values, strict=False)) for tokens in wanted]
+
+
+def _log_sum(logs: Sequence[float]) -> float:
+    """Return the logarithm of a sum of exponentials, at least that of the smallest number."""
+    highest = max(logs)
+    if highest == -math.inf:
+        return 0.0
+    return highest + math.log(sum(math.exp(value - highest) for value in logs))
+
+
+class Lengths(NamedTuple):
+    """Of each sentence: tokens so far, maximum number, and width of the beam. Shapes: [B]."""
+
+    steps: Tensor
+    limits: Tensor
+    widths: Tensor
+
+
+def choose(
+    candidates: list[Candidate], width: int, levels: int, shrinking: bool
+) -> list[Candidate]:
+    """Return the expansions of a sentence to keep: finished ones first, then the others.
+
+    :param width: maximum number of active hypotheses.
+    :param levels: numbers of terms that a hypothesis may have.
+    :param shrinking: each finished hypothesis makes the beam one narrower.
+    """
+    candidates.sort()
+    finished = []
+    for level in range(levels):
+        rivals = [one for one in candidates if one.level == level][:width]
+        finished += [one for one in rivals if one.token == EOS]
+    finished = sorted(finished)[:width]
+    if shrinking:
+        width -= len(finished)
+    active = [one for one in candidates if one.token != EOS]
+    return [*finished, *_allocate(active, width, levels)]
+
+
+def _allocate(candidates: list[Candidate], width: int, levels: int) -> list[Candidate]:
+    """Divide the beam among hypotheses by their number of terms; return those kept, best first."""
+    if width < levels:  # no place for each number of terms: prefer many
+        candidates = sorted(candidates, key=lambda one: one.rank - LEVEL_BONUS * one.level)
+        return sorted(candidates[:width])
+    kept: list[Candidate] = []
+    others: list[Candidate] = []
+    filled = [0] * levels
+    for one in candidates:
+        is_kept = filled[one.level] < width // levels
+        (kept if is_kept else others).append(one)
+        filled[one.level] += is_kept
+    return sorted(kept + others[: width - len(kept)])
+
+
+def _expansions(chosen: list[list[Candidate]], count: int, scores: Tensor) -> Expansions:
+    """Return tensors of the expansions of some sentences, `count` of each. Shapes: [B, c]."""
+    missing = Candidate(math.inf, 0, EOS, -math.inf, 0, Progress())
+    padded = [row[:count] + [missing] * (count - len(row)) for row in chosen]
+    values, parents, tokens, credits = (
+        torch.tensor([[column(one) for one in row] for row in padded], dtype=dtype)
+        for column, dtype in COLUMNS
+    )
+    places = (parents.to(scores.device), tokens.to(scores.device))
+    return Expansions(values.to(scores), *places, credits.to(scores))
+
+
+COLUMNS: tuple[tuple[Callable[[Candidate], float], torch.dtype], ...] = (
+    (lambda one: one.score, torch.float64),
+    (lambda one: one.parent, torch.int64),
+    (lambda one: one.token, torch.int64),
+    (lambda one: one.progress.credit, torch.float64),
+)

@@ -1,0 +1,321 @@
+"""What translations of a sentence must and must not have: terms, forbidden words, a prefix.
+
+A term has alternatives, sequences of tokens; a translation must have one of them. A state of
+`ConstrainedSentence` says which terms a hypothesis has so far, and which sequences it is in the
+middle of. Terms share no tokens, and begin and end where words do.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import torch
+
+Tokens = tuple[int, ...]
+
+MAX_READINGS = 64
+"""Ways to see the terms in a translation that are compared."""
+
+
+class WordBoundaries:
+    """Where words end: between tokens a and b of one word, `opens[a]` and `goes_on[b]` are True.
+
+    With BPE, a piece that ends in a letter and `@@` opens. With SentencePiece, a piece that ends in
+    a letter does. A piece that begins with a letter goes on.
+    """
+
+    def __init__(self, pairs: Sequence[tuple[bool, bool]]) -> None:
+        """Take whether each token opens, and whether it goes on."""
+        self.opens = [opens for opens, _ in pairs]
+        self.goes_on = [goes_on for _, goes_on in pairs]
+        self.going_on = torch.tensor(self.goes_on)  # [K], bool
+
+    @classmethod
+    def none(cls, size: int) -> "WordBoundaries":
+        """Return those of a vocabulary of words."""
+        return cls([(False, True)] * size)
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """Constraints on the translations of a sentence.
+
+    terms: for each term its alternatives. spans: positions of its source tokens. forbidden:
+    sequences that must not occur. prefix: the first tokens. strict: a translation without a term is
+    not finished; else it only has a place in the beam.
+    """
+
+    terms: tuple[tuple[Tokens, ...], ...] = ()
+    spans: tuple[tuple[int, ...], ...] = ()
+    forbidden: tuple[Tokens, ...] = ()
+    prefix: Tokens = ()
+    strict: bool = True
+
+    def __bool__(self) -> bool:
+        return bool(self.terms or self.forbidden or self.prefix)
+
+    @property
+    def tokens(self) -> list[int]:
+        """The tokens of the prefix and of all terms."""
+        return [*self.prefix, *(i for term in self.terms for tokens in term for i in tokens)]
+
+    @property
+    def room(self) -> int:
+        """Tokens of the prefix and of the longest alternatives of all terms."""
+        return len(self.prefix) + sum(max(map(len, term)) for term in self.terms)
+
+
+@dataclass(eq=False)
+class _Node:
+    """A node of the tree of sequences.
+
+    following: the nodes of the next tokens. ends: terms that end here. below: those that end
+    further on. is_end: a forbidden sequence ends here.
+    """
+
+    following: dict[int, "_Node"] = field(default_factory=dict)
+    ends: set[int] = field(default_factory=set)
+    below: set[int] = field(default_factory=set)
+    is_end: bool = False
+
+    def steps_of(self, term: int) -> list[int]:
+        """Return the tokens that lead on to the end of a term."""
+        nodes = self.following.items()
+        return [token for token, node in nodes if term in node.ends or term in node.below]
+
+
+class State(NamedTuple):
+    """What a hypothesis has.
+
+    met: bit j is 1 if it has term j. begun: nodes and terms that it is in the middle of. bad: nodes
+    of forbidden sequences likewise. is_open: its last token may be continued to a longer word.
+    has_ended: it has just ended a term, so that the word must end. must_go_on: it has just ended a
+    forbidden sequence, so that the word must not. position: number of tokens, at most that of the
+    prefix.
+    """
+
+    met: int = 0
+    begun: tuple[tuple[_Node, int], ...] = ()
+    bad: tuple[_Node, ...] = ()
+    is_open: bool = False
+    has_ended: bool = False
+    must_go_on: bool = False
+    position: int = 0
+
+
+class Move(NamedTuple):
+    """The state after a token, and what the token means for a term.
+
+    rivals: the token and those that could as well begin the term or go on with it; empty if the
+    token belongs to no term. term: the term. is_first: whether the token begins it.
+    """
+
+    state: State
+    rivals: tuple[int, ...] = ()
+    term: int = 0
+    is_first: bool = False
+
+
+class Rule(NamedTuple):
+    """What may follow a hypothesis.
+
+    only: these tokens; None for all. banned: none of these. goes_on: only tokens that go on with
+    the word (True), or only others (False); None for all. may_end: whether `</s>` may follow.
+    """
+
+    only: frozenset[int] | None = None
+    banned: frozenset[int] = frozenset()
+    goes_on: bool | None = None
+    may_end: bool = True
+
+
+class ConstrainedSentence:
+    """The states that hypotheses of a sentence pass through."""
+
+    def __init__(self, constraints: Constraints, boundaries: WordBoundaries) -> None:
+        """Build the trees of sequences."""
+        self.constraints = constraints
+        self.boundaries = boundaries
+        self.opens, self._goes_on = boundaries.opens, boundaries.goes_on
+        self._terms, self._bad = _Node(), _Node()
+        for number, alternatives in enumerate(constraints.terms):
+            for tokens in alternatives:
+                *path, last = _nodes(self._terms, tokens)
+                last.ends.add(number)
+                for node in path:
+                    node.below.add(number)
+        for tokens in constraints.forbidden:
+            _nodes(self._bad, tokens)[-1].is_end = True
+        self._moves: dict[tuple[State, Tokens], dict[int, Move]] = {}
+        self._rules: dict[State, tuple[Rule, int]] = {}
+        self._numbers = tuple(range(len(constraints.terms)))
+
+    @property
+    def levels(self) -> int:
+        """Number of terms, and one."""
+        return len(self.constraints.terms) + 1
+
+    def level(self, state: State) -> int:
+        """Return how many terms a hypothesis has or has begun."""
+        return state.met.bit_count() + bool(state.begun)
+
+    def unmet(self, state: State) -> Tokens:
+        """Return the terms that a hypothesis lacks."""
+        return tuple(number for number in self._numbers if not state.met >> number & 1)
+
+    def is_complete(self, state: State) -> bool:
+        """Return whether a hypothesis has all terms, and the prefix."""
+        return not self.unmet(state) and state.position == len(self.constraints.prefix)
+
+    def missing(self, tokens: Iterable[int]) -> Tokens:
+        """Return the terms that a translation lacks.
+
+        Where tokens could belong to one term or another, each is tried.
+        """
+        states = [State()]
+        for token in tokens:
+            after = (
+                self.move(state, token, order).state
+                for state in states
+                for order in self._orders(state, token)
+            )
+            states = sorted(set(after), key=lambda state: -state.met.bit_count())[:MAX_READINGS]
+        return min(map(self.unmet, states), key=len)
+
+    def _orders(self, state: State, token: int) -> list[Tokens]:
+        """Return orders of the terms that are not met, one for each that a token may belong to."""
+        unmet = self.unmet(state)
+        first = [term for term in unmet if any(token in tokens for tokens in self._term(term))]
+        return [(term, *(other for other in unmet if other != term)) for term in first] or [unmet]
+
+    def _term(self, number: int) -> tuple[Tokens, ...]:
+        return self.constraints.terms[number]
+
+    def allows(self, tokens: Iterable[int]) -> bool:
+        """Return whether tokens have no forbidden sequence, as whole words."""
+        state, allowed = State(), True
+        for token in tokens:
+            if state.must_go_on and not self._goes_on[token]:
+                return False
+            state = self.move(state, token).state
+            allowed = not state.must_go_on
+            if state.must_go_on and not self.opens[token]:
+                return False
+        return allowed
+
+    def move(self, state: State, token: int, order: Tokens | None = None) -> Move:
+        """Return the state after one more token.
+
+        :param order: the terms that are not met; of several that a token could begin, the first
+            one is begun. None: in the order of the constraints.
+        """
+        known = self.moves(state, order).get(token)
+        return Move(self.idle(state, self.opens[token])) if known is None else known
+
+    def idle(self, state: State, is_open: bool) -> State:
+        """Return the state after a token of no sequence.
+
+        :param is_open: its word may go on.
+        """
+        return State(state.met, is_open=is_open, position=self._position(state))
+
+    def steps(self, state: State, order: Tokens | None = None) -> list[int]:
+        """Return the tokens that begin a term that is not met, or go on with it."""
+        moves = self.moves(state, order).items()
+        return [token for token, move in moves if move.rivals]
+
+    def rule(self, state: State, tokens_left: int) -> Rule:
+        """Return what may follow a hypothesis.
+
+        :param tokens_left: how many tokens it may still have, `</s>` counted.
+        """
+        rule, needed = self._rules.get(state) or self._new_rule(state)
+        if tokens_left > needed:
+            return rule
+        steps = frozenset(self._urgent_steps(state)) - rule.banned
+        return Rule(steps, may_end=False) if steps else rule
+
+    def _new_rule(self, state: State) -> tuple[Rule, int]:
+        """Return the rule of a state, and how many tokens the terms that are not met take."""
+        complete = self.is_complete(state) or not self.constraints.strict
+        needed = -1 if complete else self._needed(state)
+        prefix = self.constraints.prefix
+        if state.position < len(prefix):
+            found = Rule(only=frozenset((prefix[state.position],))), -1
+        else:
+            banned = frozenset(
+                token
+                for token, move in self.moves(state).items()
+                if move.state.must_go_on and not self.opens[token]  # it would end a forbidden word
+            )
+            goes_on = True if state.must_go_on else False if state.has_ended else None
+            found = Rule(None, banned, goes_on, complete and not state.must_go_on), needed
+        self._rules[state] = found
+        return found
+
+    def _urgent_steps(self, state: State) -> list[int]:
+        """Return the tokens that go on with what is begun, or else begin something."""
+        for node, term in state.begun[:1]:  # the one that was begun first
+            return node.steps_of(term)
+        return self.steps(state)
+
+    def _needed(self, state: State) -> int:
+        """Return how many tokens the terms that are not met take, and `</s>`."""
+        terms = self.constraints.terms
+        return 1 + sum(max(map(len, terms[number])) for number in self.unmet(state))
+
+    def _position(self, state: State) -> int:
+        return min(state.position + 1, len(self.constraints.prefix))
+
+    def moves(self, state: State, order: Tokens | None = None) -> dict[int, Move]:
+        """Return what the tokens of sequences mean; others begin nothing and go on with nothing."""
+        order = self.unmet(state) if order is None else order
+        moves = self._moves.get((state, order))
+        if moves is None:
+            begun = (node for node, _ in state.begun)
+            nodes = (self._terms, self._bad, *begun, *state.bad)
+            tokens = {token for node in nodes for token in node.following}
+            moves = {token: self._move(state, token, order) for token in tokens}
+            self._moves[state, order] = moves
+        return moves
+
+    def _move(self, state: State, token: int, order: Tokens) -> Move:
+        inside = state.is_open and self._goes_on[token]
+        fresh = [] if inside else [(self._terms, term) for term in order]
+        reached = _follow((*state.begun, *fresh), token)
+        ended = next(((node, term) for node, term, _ in reached if term in node.ends), None)
+        met = state.met if ended is None else state.met | 1 << ended[1]
+        bad_nodes = (*state.bad, *([] if inside else [self._bad]))
+        bad = [node.following[token] for node in bad_nodes if token in node.following]
+        after = State(
+            met,
+            () if ended else tuple((node, term) for node, term, _ in reached),
+            tuple(node for node in bad if node.following),
+            self.opens[token],
+            ended is not None and self.opens[token],
+            any(node.is_end for node in bad),
+            self._position(state),
+        )
+        if not reached:
+            return Move(after)
+        _, term, before = next((one for one in reached if one[:2] == ended), reached[0])
+        return Move(after, tuple(before.steps_of(term)), term, before is self._terms)
+
+
+def _nodes(root: _Node, tokens: Sequence[int]) -> list[_Node]:
+    """Add a sequence to a tree; return its nodes."""
+    nodes = []
+    for token in tokens:
+        root = root.following.setdefault(token, _Node())
+        nodes.append(root)
+    return nodes
+
+
+def _follow(begun: Iterable[tuple[_Node, int]], token: int) -> list[tuple[_Node, int, _Node]]:
+    """Return the nodes that a token leads to, with their terms and the nodes before."""
+    followed = ((node.following.get(token), term, node) for node, term in begun)
+    return [
+        (after, term, node)
+        for after, term, node in followed
+        if after is not None and (term in after.ends or term in after.below)
+    ]

@@ -1,0 +1,83 @@
+"""`nmtkit translate --terms` through the real command line."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+Nmtkit = Callable[..., Result]
+
+LINES = ["one two three", "", "two", "four five two two", "six"]
+
+
+@pytest.fixture
+def glossary(tmp_path: Path) -> Path:
+    path = tmp_path / "glossary.tsv"
+    path.write_text("two\tquatre|cinq\nfour five\tsix\n")
+    return path
+
+
+@pytest.mark.parametrize("options", [[], ["--beam", 1], ["--n-best", 3], ["--json"]])
+def test_every_hypothesis_has_the_terms(
+    translate: Nmtkit, glossary: Path, options: list[object]
+) -> None:
+    rows = translate(LINES, "--terms", glossary, *options).stdout.split("\n")[:-1]
+    for number, row in enumerate(rows):
+        if "--n-best" in options:
+            number, row = int(row.split(" ||| ")[0]), row.split(" ||| ")[1]
+        elif "--json" in options:
+            found = json.loads(row)["translations"][0]
+            assert "missing_terms" not in found
+            row = found["text"]
+        words = row.split()
+        wanted = LINES[number].split().count("two")
+        assert words.count("quatre") + words.count("cinq") >= wanted
+        assert words.count("six") >= LINES[number].count("four five")
+
+
+def test_lines_without_terms_are_translated_as_ever(translate: Nmtkit, glossary: Path) -> None:
+    with_terms = translate(LINES, "--terms", glossary).stdout.split("\n")
+    plain = translate(LINES).stdout.split("\n")
+    assert [with_terms[n] for n in (1, 4)] == [plain[n] for n in (1, 4)]
+
+
+def test_what_is_impossible_is_reported_with_its_line(translate: Nmtkit, tmp_path: Path) -> None:
+    path = tmp_path / "g.tsv"
+    path.write_text("two\t\u2603\nsix\tun\n\tun\tforbidden\n")
+    result = translate(LINES, "--terms", path, "--json")
+    assert len(result.stdout.splitlines()) == len(LINES)
+    assert "line 3: no translation of 'two'" in result.stderr
+    assert "line 5: no translation of 'six'" in result.stderr
+    assert json.loads(result.stdout.splitlines()[2])["translations"][0]["missing_terms"] == ["two"]
+
+
+def test_forbidden_words_never_come(translate: Nmtkit, tmp_path: Path) -> None:
+    plain = translate(LINES, "--n-best", 3).stdout
+    words = {word for row in plain.splitlines() for word in row.split(" ||| ")[1].split()}
+    forbidden = sorted(words - {",", "<unk>"})[:2]
+    path = tmp_path / "g.tsv"
+    path.write_text("".join(f"\t{word}\tforbidden\n" for word in forbidden))
+    for row in translate(LINES, "--n-best", 3, "--terms", path).stdout.splitlines():
+        assert not set(forbidden) & set(row.split(" ||| ")[1].split())
+
+
+def test_terms_go_with_markup(translate: Nmtkit, glossary: Path) -> None:
+    row = translate(["<b>one</b> two"], "--terms", glossary, "--markup", "html").stdout
+    assert row.count("<b>") == row.count("</b>") == 1
+    assert "quatre" in row or "cinq" in row
+
+
+def test_a_wrong_line_of_a_glossary_is_named(translate: Nmtkit, tmp_path: Path) -> None:
+    path = tmp_path / "g.tsv"
+    path.write_text("two deux\n")
+    assert "g.tsv:1: 1 fields" in translate(LINES, "--terms", path, status=1).stderr
+
+
+@pytest.mark.parametrize("option", [["--sample", 1], ["--terms-mode", "soft"]])
+def test_options_that_do_not_go_together_are_refused(
+    translate: Nmtkit, glossary: Path, option: list[object]
+) -> None:
+    terms = [] if option[0] == "--terms-mode" else ["--terms", glossary]
+    assert "--terms" in translate(LINES, *option, *terms, status=2).stderr

@@ -1,0 +1,69 @@
+"""Term bases of both versions, and documents that are none."""
+
+import pytest
+
+from nmtkit.errors import DataError
+from nmtkit.io.tbx import Concept, is_tbx, read_tbx
+
+NEW = """<?xml version="1.0" encoding="UTF-8"?>
+<tbx type="TBX-Basic" xml:lang="en"><text><body>
+<conceptEntry id="1">
+<langSec xml:lang="en"><termSec><term>hard disk</term></termSec>
+<termSec><term>hard
+drive</term></termSec></langSec>
+<langSec xml:lang="fr-FR"><termSec><term>disque dur</term></termSec>
+<termSec><term>HD</term>
+<termNote type="administrativeStatus">deprecatedTerm-admn-sts</termNote></termSec></langSec>
+</conceptEntry>
+<conceptEntry id="2"><langSec xml:lang="de"><termSec><term>Tor</term></termSec></langSec>
+</conceptEntry></body></text></tbx>"""
+
+OLD = """<!DOCTYPE martif SYSTEM "TBXcoreStructV02.dtd">
+<martif type="TBX"><text><body><termEntry><langSet xml:lang="en"><tig><term>disk</term></tig>
+</langSet><langSet xml:lang="fr"><ntig><termGrp><term>disque</term></termGrp></ntig></langSet>
+</termEntry></body></text></martif>"""
+
+
+def read(document: str, languages: tuple[str, str] = ("en", "fr"), step: int = 7) -> list[Concept]:
+    data = document.encode()
+    chunks = [data[start : start + step] for start in range(0, len(data), step)]
+    return list(read_tbx(chunks, "terms.tbx", languages))
+
+
+def test_terms_of_a_concept_belong_together() -> None:
+    (concept,) = read(NEW)
+    assert concept == Concept(3, ("hard disk", "hard drive"), ("disque dur",), ("HD",))
+
+
+def test_the_older_version_is_read() -> None:
+    (concept,) = read(OLD)
+    assert (concept.sources, concept.targets) == (("disk",), ("disque",))
+
+
+@pytest.mark.parametrize("document", [NEW, OLD, f"\ufeff{NEW}", f"<!-- x -->{OLD}"])
+def test_tbx_is_recognised(document: str) -> None:
+    assert is_tbx(document.encode()) and is_tbx(document.encode("utf-16"))
+
+
+@pytest.mark.parametrize("text", ["a\tb\n", "<tmx></tmx>", "", "<tbxy>"])
+def test_other_text_is_not(text: str) -> None:
+    assert not is_tbx(text.encode())
+
+
+@pytest.mark.parametrize(
+    ("document", "problem"),
+    [
+        (NEW[:300], "not well-formed XML"),
+        (NEW.replace("<tbx", '<!DOCTYPE tbx [<!ENTITY a "b">]><tbx', 1), "declares the entity 'a'"),
+        (OLD.replace("disk<", f"{'x' * 10_001}<"), "more than 10,000 characters"),
+        (OLD.replace("<body>", "<body>" + "<a>" * 200), "more than 100 elements"),
+    ],
+)
+def test_hostile_documents_are_refused(document: str, problem: str) -> None:
+    with pytest.raises(DataError, match=problem):
+        read(document)
+
+
+def test_a_base_without_the_languages_names_those_that_it_has() -> None:
+    with pytest.raises(DataError, match="its languages are de, en, fr-FR"):
+        read(NEW, ("en", "ja"))

@@ -1,0 +1,150 @@
+"""What hypotheses have so far, against a look at the whole sequence."""
+
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmtkit.search.constraints import (
+    ConstrainedSentence,
+    Constraints,
+    State,
+    Tokens,
+    WordBoundaries,
+)
+
+WORDS = WordBoundaries.none(8)
+PIECES = WordBoundaries([(token % 2 == 1, True) for token in range(8)])
+"""As with BPE: pieces with odd ids are followed by another piece of their word."""
+LETTERS = WordBoundaries([(token % 2 == 1, token % 2 == 1) for token in range(8)])
+"""As with SentencePiece: pieces with odd ids are letters, which stand together."""
+
+tokens = st.integers(1, 7)
+sequences = st.lists(tokens, min_size=1, max_size=3).map(tuple)
+texts = st.lists(tokens, max_size=12)
+
+
+def sentence(*terms: Tokens, boundaries: WordBoundaries = WORDS, **rest) -> ConstrainedSentence:
+    return ConstrainedSentence(Constraints(tuple((term,) for term in terms), **rest), boundaries)
+
+
+def stands_in(text: Sequence[int], part: Tokens, boundaries: WordBoundaries) -> bool:
+    """Return whether a part stands in a text as whole words, by looking at every place."""
+    for start in range(len(text) - len(part) + 1):
+        end = start + len(part)
+        edges = [(start - 1, start), (end - 1, end)]
+        inside = [
+            bool(boundaries.opens[text[a]]) and bool(boundaries.goes_on[text[b]])
+            for a, b in edges
+            if a >= 0 and b < len(text)
+        ]
+        ends_open = end == len(text) and bool(boundaries.opens[text[-1]] and boundaries.goes_on[0])
+        if tuple(text[start:end]) == part and not any(inside) and not ends_open:
+            return True
+    return False
+
+
+@given(texts, sequences)
+def test_a_term_of_whole_words_is_met_if_it_stands_there(text: list[int], term: Tokens) -> None:
+    assert (not sentence(term).missing(text)) == stands_in(text, term, WORDS)
+
+
+@given(texts, sequences, st.sampled_from([WORDS, PIECES]))
+def test_terms_begin_where_words_do(
+    text: list[int], term: Tokens, boundaries: WordBoundaries
+) -> None:
+    if boundaries.opens[term[-1]]:
+        term = (*term, 2)  # a term ends with its word
+    met = not sentence(term, boundaries=boundaries).missing(text)
+    assert met == stands_in(text, term, boundaries)
+
+
+@given(texts, st.lists(sequences, min_size=1, max_size=4))
+def test_met_terms_stand_there_without_overlap(text: list[int], terms: list[Tokens]) -> None:
+    missing = sentence(*terms).missing(text)
+    met = [term for number, term in enumerate(terms) if number not in missing]
+
+    def fit(start: int, left: list[Tokens]) -> bool:
+        if not left:
+            return True
+        return any(
+            tuple(text[place : place + len(term)]) == term
+            and fit(place + len(term), [*left[:number], *left[number + 1 :]])
+            for place in range(start, len(text))
+            for number, term in enumerate(left)
+        )
+
+    assert fit(0, met)
+
+
+def test_the_same_term_twice_needs_two_places() -> None:
+    twice = sentence((1, 2), (1, 2))
+    assert len(twice.missing([1, 2, 3])) == 1
+    assert twice.missing([1, 2, 1, 2]) == ()
+
+
+def test_any_alternative_meets_a_term() -> None:
+    either = ConstrainedSentence(Constraints((((1, 2), (3,)),)), WORDS)
+    assert either.missing([3]) == either.missing([1, 2]) == ()
+    assert either.missing([1, 3]) == () and either.missing([1, 4, 2]) == (0,)
+
+
+@given(texts, sequences, st.sampled_from([WORDS, PIECES, LETTERS]))
+def test_rules_keep_forbidden_words_out_and_nothing_else(
+    text: list[int], word: Tokens, boundaries: WordBoundaries
+) -> None:
+    """A text that follows the rules to its end has no forbidden word; one without it may stand."""
+    constrained = sentence(forbidden=(word,), boundaries=boundaries)
+    state, follows = State(), True
+    for token in text:
+        rule = constrained.rule(state, 100)
+        allowed = token not in rule.banned
+        if rule.goes_on is not None:
+            allowed &= bool(boundaries.goes_on[token]) == rule.goes_on
+        follows &= allowed
+        state = constrained.move(state, token).state
+    follows &= constrained.rule(state, 100).may_end
+    if boundaries.opens[word[-1]] and boundaries is PIECES:
+        return  # no word ends there
+    assert follows == (not stands_in(text, word, boundaries))
+
+
+def test_a_word_ends_with_its_term() -> None:
+    term = sentence((3, 5), boundaries=LETTERS)
+    state = term.move(term.move(State(), 3).state, 5).state
+    assert not term.unmet(state) and term.rule(state, 100).goes_on is False
+
+
+def test_the_prefix_comes_first() -> None:
+    with_prefix = sentence((2,), prefix=(5, 6))
+    state = State()
+    for token in (5, 6):
+        assert with_prefix.rule(state, 100).only == frozenset((token,))
+        state = with_prefix.move(state, token).state
+    assert with_prefix.rule(state, 100).only is None
+
+
+def test_terms_are_forced_while_there_is_room() -> None:
+    term = sentence((2, 3))
+    assert term.rule(State(), 4).only is None
+    assert term.rule(State(), 3).only == frozenset((2,))
+    state = term.move(State(), 2).state
+    assert term.rule(state, 2).only == frozenset((3,))
+    assert term.rule(term.move(state, 3).state, 1).may_end
+
+
+def test_of_equal_terms_that_whose_source_is_looked_at_begins() -> None:
+    both = sentence((1, 2), (1, 2))
+    move = both.move(State(), 1, (1, 0))
+    assert (move.term, move.is_first, move.rivals) == (1, True, (1,))
+    assert both.unmet(both.move(move.state, 2).state) == (0,)
+
+
+@given(sequences, st.sampled_from([WORDS, PIECES]))
+def test_phrases_with_forbidden_words_are_not_allowed(
+    text: Tokens, boundaries: WordBoundaries
+) -> None:
+    assert not sentence(forbidden=((2,),), boundaries=boundaries).allows((2,))
+    assert sentence(forbidden=((1, 2),), boundaries=WORDS).allows((2, 1))
+    constrained = sentence(forbidden=((2,),), boundaries=boundaries)
+    assert constrained.allows(text) == (not stands_in(text, (2,), boundaries))

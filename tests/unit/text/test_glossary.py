@@ -1,0 +1,84 @@
+"""Terms are found as words, the longest first."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmtkit.text.glossary import Glossary, Term, contains, count, words_of
+
+
+def glossary(*sources: str) -> Glossary:
+    return Glossary(Term(source, ("x",)) for source in sources)
+
+
+def found(line: str, *sources: str) -> list[str]:
+    return [line[one.start : one.end] for one in glossary(*sources).find(line)]
+
+
+@pytest.mark.parametrize(
+    ("line", "sources", "expected"),
+    [
+        ("the hard disk is full", ["disk", "hard disk"], ["hard disk"]),
+        ("Hard  disk, hard-disk", ["hard disk"], ["Hard  disk"]),
+        ("a hard disk drive", ["hard disk", "disk drive bay", "disk drive"], ["hard disk"]),
+        ("a hard disk drive bay", ["hard disk", "disk drive bay"], ["disk drive bay"]),
+        ("disks and a disk", ["disk"], ["disk"]),
+        ("C++ and C", ["c++"], ["C++"]),
+        ("我们打开设置。", ["设置", "打开"], ["打开", "设置"]),
+        ("設定を開く", ["設定"], ["設定"]),
+        ("STRASSE und Straße", ["straße"], ["STRASSE", "Straße"]),
+        ("", ["a"], []),
+        ("a a a", ["a a"], ["a a"]),
+    ],
+)
+def test_terms_are_found(line: str, sources: list[str], expected: list[str]) -> None:
+    assert found(line, *sources) == expected
+
+
+def test_case_counts_where_an_entry_says_so() -> None:
+    words = Glossary([Term("Save", ("x",), case_sensitive=True)])
+    assert [one.start for one in words.find("save Save SAVE")] == [5]
+
+
+def test_of_equal_terms_the_first_counts() -> None:
+    first, second = Term("a", ("x",)), Term("A", ("y",))
+    assert [one.term for one in Glossary([first, second]).find("a")] == [first]
+
+
+def test_forbidden_words_are_those_of_terms_on_the_line_and_of_all_lines() -> None:
+    words = Glossary(
+        [Term("driver", (), ("chauffeur",)), Term("", (), ("zut",)), Term("a", ("b",), ("c",))]
+    )
+    assert words.forbidden("no such word") == ["zut"]
+    assert words.forbidden("a Driver") == ["zut", "c", "chauffeur"]
+    assert [one.term.source for one in words.find("a driver")] == ["a"]
+
+
+words = st.lists(st.sampled_from(["a", "b", "c", ","]), max_size=8).map(" ".join)
+
+
+@given(words, st.lists(words.filter(bool), max_size=4))
+def test_terms_never_overlap_and_none_is_passed_over(line: str, sources: list[str]) -> None:
+    places = [(one.start, one.end) for one in glossary(*sources).find(line)]
+    assert all(a[1] <= b[0] for a, b in zip(places, places[1:], strict=False))
+    rest = line
+    for start, end in places:
+        rest = rest[:start] + "#" * (end - start) + rest[end:]
+    for source in sources:
+        pattern = rf"(?<!\S){re.escape(source)}(?!\S)"
+        assert not re.search(pattern, rest)
+
+
+@given(words, words.filter(bool))
+def test_phrases_are_counted_as_in_text(text: str, phrase: str) -> None:
+    expected = len(re.findall(rf"(?<!\S){re.escape(phrase)}(?!\S)", text))
+    assert count(text, [phrase]) == expected
+    assert contains(text, phrase) == (expected > 0)
+
+
+def test_a_long_term_takes_no_quadratic_time() -> None:
+    large = glossary(*(f"w{n} x" for n in range(100_000)))
+    assert len(large.find(" ".join(f"w{n} x" for n in range(5_000)))) == 5_000
+    assert len(words_of("a" * 1_000_000)) == 1
