@@ -117,7 +117,6 @@ def models_option(help: str, **settings: Any) -> OptionDecorator:
 
 params_option = option(
     "--params",
-    type=PathName(dir_okay=False),
     metavar="best|last|FILE",
     default="best",
     help="Parameters of the models: those of the best validation, those of the last, or of a single"

@@ -91,10 +91,11 @@ def command(
     With --markup and --protect the model reads the text alone; what was taken out is put back by
     the alignment, each element and each protected part exactly once, elements nested as they were.
 
-    With --terms each term of a line, the longest first, has one of its translations in the glossary
-    in every hypothesis, begun where the model looks at the term. A third field of the glossary may
-    say 'case-sensitive', or 'forbidden' for words that no translation of the term may have. A line
-    whose translation lacks a term is reported, and named in JSON as 'missing_terms'.
+    The glossary of --terms has lines 'SOURCE<TAB>TRANSLATION|TRANSLATION', or is TBX. Each term of
+    a line, the longest first, has one of its translations in every hypothesis, begun where the
+    model looks at the term. A third field may say 'case-sensitive', or 'forbidden' for words that
+    no translation of the term may have. A line whose translation lacks a term is reported, and the
+    term named in JSON in 'missing_terms'.
 
     Examples:
       nmtkit translate -m model < test.en > test.fr

@@ -56,8 +56,7 @@ def translate_options(function: Any) -> Any:
     for add in reversed(
         (
             FILES_AND_FORMAT,
-            MARKUP,
-            TERMS,
+            MARKUP_AND_TERMS,
             search_options,
             SAMPLING,
             SPEED,
@@ -116,7 +115,7 @@ FILES_AND_FORMAT = group(
     ),
 )
 
-MARKUP = group(
+MARKUP_AND_TERMS = group(
     FILES,
     option(
         "--markup",
@@ -133,17 +132,12 @@ MARKUP = group(
         help="Keep URLs, '%s', '{0}', file names and the like as they are, or what matches a line"
         " of FILE, a regular expression. Repeatable; --markup has 'placeholders'.",
     ),
-)
-
-TERMS = group(
-    "Terms",
     option(
         "--terms",
         type=FILE,
         metavar="FILE",
         common=True,
-        help="Glossary: lines 'SOURCE<TAB>TRANSLATION|TRANSLATION', or TBX. Each term in a line has"
-        " one of its translations.",
+        help="Glossary whose terms each translation has.",
     ),
     option(
         "--terms-mode",

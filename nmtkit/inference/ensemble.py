@@ -18,7 +18,6 @@ from nmtkit.models import kernels
 from nmtkit.models.base import TranslationModel
 from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.candidates import PADDING
-from nmtkit.search.constraints import Constraints
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, ModelAveraging
 from nmtkit.special_symbols import EOS
 from nmtkit.text.names import same_names
@@ -26,6 +25,8 @@ from nmtkit.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+    from nmtkit.search.constraints import Constraints
 
 SourceTokens = Sequence[Sequence[str]]
 """The tokens of a source sentence, for each model."""
@@ -168,7 +169,7 @@ class Ensemble:
         sentences: Sequence[SourceTokens],
         batches: Batches,
         candidates: CandidateLists | None = None,
-        constraints: Sequence[Constraints] = (),
+        constraints: "Sequence[Constraints]" = (),
     ) -> Iterator[EncodedBatch]:
         """Yield batches for search, each encoded when search asks for it.
 

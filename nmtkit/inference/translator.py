@@ -15,7 +15,7 @@ import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, Unpack
+from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 import torch
 
@@ -24,7 +24,6 @@ from nmtkit.config_io import warn_of_old_names
 from nmtkit.errors import ModelError, refuse_string
 from nmtkit.inference.ensemble import CandidateLists, Ensemble, SourceTokens, one_thread_if
 from nmtkit.inference.stream_batching import WINDOW_BATCHES, Batches, share_batches, windows
-from nmtkit.inference.terms import LineTerms, TermFinder, TermsMode
 from nmtkit.inference.translation import (
     Source,
     Translation,
@@ -38,8 +37,11 @@ from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.search.search_settings import check_settings, hypotheses_to_rerank
 from nmtkit.seeds import derive_seed
 from nmtkit.special_symbols import UNK
-from nmtkit.text.glossary import Glossary
 from nmtkit.text.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from nmtkit.inference.terms import LineTerms, TermFinder, TermsMode
+    from nmtkit.text.glossary import Glossary
 
 NBest = list[Hypothesis]
 """The hypotheses of one sentence, best first, or its samples in the order drawn."""
@@ -151,7 +153,7 @@ class Translator:
         return translator
 
     def with_terms(
-        self, glossary: Glossary | str | Path | None, mode: TermsMode = "strict"
+        self, glossary: "Glossary | str | Path | None", mode: "TermsMode" = "strict"
     ) -> "Translator":
         """Return a translator with the same models that translates terms as a glossary says.
 
@@ -160,8 +162,10 @@ class Translator:
             every hypothesis; "soft": hypotheses that have it are preferred.
         :raises DataError: the file cannot be read, or a line is no entry.
         """
+        from nmtkit.inference.terms import TermFinder  # rarely needed: start-up
+
         if isinstance(glossary, str | Path):
-            from nmtkit.text.glossary_file import read_glossary  # rarely needed: start-up
+            from nmtkit.text.glossary_file import read_glossary
 
             text = self._ensemble.first.config.text
             glossary = read_glossary(glossary, (text.src_language, text.tgt_language))
@@ -274,7 +278,7 @@ class Translator:
 
     def _find_terms(
         self, lines: Sequence[str], sources: Sequence[SourceTokens]
-    ) -> Sequence[LineTerms]:
+    ) -> "Sequence[LineTerms]":
         """Return the terms of each line; nothing without a glossary."""
         if self._terms is None:
             return []
@@ -452,7 +456,7 @@ class Window(NamedTuple):
     lines: Sequence[str]
     sources: Sequence[SourceTokens]
     first: int
-    terms: Sequence[LineTerms]
+    terms: "Sequence[LineTerms]"
 
 
 class _LineSeeds(NamedTuple):

@@ -1,13 +1,15 @@
 """A queue of encoded sentences for beam search."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from nmtkit.models.search_state import EncodedSource
-from nmtkit.search.constraints import Constraints
+
+if TYPE_CHECKING:
+    from nmtkit.search.constraints import Constraints
 
 
 class EncodedBatch(NamedTuple):
@@ -23,7 +25,7 @@ class EncodedBatch(NamedTuple):
     encoded: Sequence[EncodedSource]
     lengths: Tensor
     candidates: Tensor | None = None
-    constraints: Sequence[Constraints] = ()
+    constraints: "Sequence[Constraints]" = ()
 
     def select(self, rows: Tensor) -> "EncodedBatch":
         """Keep the sentences `rows`. Shape: [n], int64."""

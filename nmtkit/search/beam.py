@@ -38,7 +38,7 @@ Ties are broken by the order of hypotheses in the beam, then by token id.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
@@ -51,8 +51,6 @@ from nmtkit.models.search_state import EncodedSource, Refillable, SearchState, r
 from nmtkit.search.batch_queue import BatchQueue, EncodedBatch, replace_sentences
 from nmtkit.search.beam_history import BeamHistory, score_dtype
 from nmtkit.search.candidates import PADDING, CandidateScorer
-from nmtkit.search.constrained_beam import ConstrainedRows, Lengths
-from nmtkit.search.constraints import WordBoundaries
 from nmtkit.search.coverage import rerank_by_coverage
 from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, ModelAveraging
@@ -74,6 +72,10 @@ from nmtkit.search.search_settings import (
     step_limits,
 )
 from nmtkit.special_symbols import BOS, EOS
+
+if TYPE_CHECKING:
+    from nmtkit.search.constrained_beam import ConstrainedRows
+    from nmtkit.search.constraints import WordBoundaries
 
 MAX_LOG_PROB = 1e-3
 """Upper limit of log-probabilities, which rounding may lift above 0."""
@@ -176,7 +178,7 @@ def search_batches(
     settings: SearchConfig,
     n_best: int = 1,
     averaging: ModelAveraging = EQUAL_WEIGHTS,
-    boundaries: WordBoundaries | None = None,
+    boundaries: "WordBoundaries | None" = None,
 ) -> list[list[Hypothesis]]:
     """Translate the sentences of many batches, about one batch at a time.
 
@@ -203,7 +205,7 @@ class _BeamSearch:
         settings: SearchConfig,
         n_best: int,
         averaging: ModelAveraging,
-        boundaries: WordBoundaries | None,
+        boundaries: "WordBoundaries | None",
     ) -> None:
         self.history = BeamHistory()
         self._models, self._settings, self._n_best = models, settings, n_best
@@ -257,7 +259,7 @@ class _BeamSearch:
             beam.scores[rows],
             count,
             mask.of_sentences(rows),
-            Lengths(beam.steps[rows], beam.limits[rows], beam.widths[rows]),
+            (beam.steps[rows], beam.limits[rows], beam.widths[rows]),
             beam_shrinks(settings),
         )
         if len(rows) == self._rows:
@@ -339,13 +341,15 @@ class _BeamSearch:
 
     def _initial(
         self, batch: EncodedBatch
-    ) -> tuple[list[SearchState], Beam, ConstrainedRows | None]:
+    ) -> tuple[list[SearchState], Beam, "ConstrainedRows | None"]:
         """Return each model's initial state, the initial beam, and the rows with constraints."""
         pairs = zip(self._models, batch.encoded, strict=True)
         states = [model.initial_state(source) for model, source in pairs]
         beam = initial_beam(batch.lengths, self.history, self._settings, self._n_best)
         if self._boundaries is None:
             return states, beam, None
+        from nmtkit.search.constrained_beam import ConstrainedRows  # rarely needed: start-up
+
         constrained = ConstrainedRows.of(batch.constraints, self._boundaries)
         limits = beam.limits + beam.limits.new_tensor(constrained.room())
         return states, beam._replace(limits=limits), constrained

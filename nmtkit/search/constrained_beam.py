@@ -136,19 +136,22 @@ class ConstrainedRows:
         scores: Tensor,
         count: int,
         mask: TokenMask,
-        lengths: "Lengths",
+        lengths: tuple[Tensor, Tensor, Tensor],
         shrinking: bool,
     ) -> Expansions:
         """Find the expansions of the constrained rows, in their order.
 
         :param scorer: of these rows; other parameters as in `NextTokenScorer.best`, of these rows.
         :param alignment: alpha_i of the hypotheses, or None. Shape: [B, k, T_x].
-        :param lengths: of these rows.
+        :param lengths: of each row, tokens so far, maximum number, and width of the beam. Shapes:
+            [B].
         :param shrinking: each finished hypothesis makes the beam one narrower.
         """
-        hypotheses = self._hypotheses(alignment, scores, lengths)
+        steps, limits, widths = lengths
+        left: list[int] = (limits - steps).tolist()
+        hypotheses = self._hypotheses(alignment, scores, left)
         k = scores.size(1)
-        count_of_one = min(int(lengths.widths.max()) + 1, scorer.vocabulary_size)  # with `</s>`
+        count_of_one = min(int(widths.max()) + 1, scorer.vocabulary_size)  # with `</s>`
         found: list[list[Candidate]] = [[] for _ in self.rows]
         for chunk, log_probs in scorer.log_probs(readouts):
             mask.select(chunk).apply(log_probs)
@@ -160,10 +163,9 @@ class ConstrainedRows:
             for one, extra, pair in zip(part, wanted, top, strict=True):
                 probabilities = {**dict(zip(*pair, strict=True)), **extra}
                 found[one.number // k] += one.candidates(probabilities)
-        widths = lengths.widths.tolist()
         chosen = [
             choose(candidates, width, self._sentence(index).levels, shrinking)
-            for index, (candidates, width) in enumerate(zip(found, widths, strict=True))
+            for index, (candidates, width) in enumerate(zip(found, widths.tolist(), strict=True))
         ]
         self._chosen = {
             row: {(one.parent, one.token): one.progress for one in kept}
@@ -172,10 +174,12 @@ class ConstrainedRows:
         return _expansions(chosen, count, scores)
 
     def _hypotheses(
-        self, alignment: Tensor | None, scores: Tensor, lengths: "Lengths"
+        self, alignment: Tensor | None, scores: Tensor, left: Sequence[int]
     ) -> list["_Hypothesis"]:
-        """Return the active hypotheses of the constrained rows."""
-        left = (lengths.limits - lengths.steps).tolist()
+        """Return the active hypotheses of the constrained rows.
+
+        :param left: how many tokens those of each row may still have.
+        """
         weights = None if alignment is None else alignment.float().tolist()
         found = []
         for index, totals in enumerate(scores.tolist()):
@@ -310,14 +314,6 @@ def _log_sum(logs: Sequence[float]) -> float:
     if highest == -math.inf:
         return 0.0
     return highest + math.log(sum(math.exp(value - highest) for value in logs))
-
-
-class Lengths(NamedTuple):
-    """Of each sentence: tokens so far, maximum number, and width of the beam. Shapes: [B]."""
-
-    steps: Tensor
-    limits: Tensor
-    widths: Tensor
 
 
 def choose(

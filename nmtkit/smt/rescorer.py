@@ -94,9 +94,10 @@ class Rescorer:
         :raises NmtkitError: a folder is incomplete, the names or weights are invalid, or the target
             vocabularies of an ensemble differ.
         """
-        models = load_models(folders, device, params)
         if ensemble:
             _check_one_name(names)
+        models = load_models(folders, device, params)
+        if ensemble:
             ensembles = [Ensemble(tuple(models)).averaged(weights, log_linear)]
         else:
             ensembles = [Ensemble((model,)) for model in models]

@@ -29,6 +29,7 @@ COMMAND_LINES = (
     "translate -m [model] {text.src} --candidates {lexicon} --replace-unk {lexicon} --n-best 2"
     " --alignments [links] -o [out]",
     "translate -m [model] {text.src} --markup html --protect {patterns} -o [out]",
+    "translate -m [model] {text.src} --terms {glossary} -o [out]",
     "translate -m [model] {text.src} --segment random --segment-lengths {segments}",
     "score -m [model] {text.src} {text.tgt} -o [out]",
     "score -m [lm] {text.src}",

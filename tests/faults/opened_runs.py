@@ -71,6 +71,7 @@ TEXTS = {
     "lexicon": "un one 0.75\ndeux one 0.25\ndeux two 1.0\nsix NULL 0.5\n",
     "gold": "0-0 1-1\n0-0\n",
     "patterns": "t[a-z]+\n",
+    "glossary": "two\tun|deux\n",
     "lengths": FILES["segments"],
     "vectors": "a b\t0.5\t-1e-05\t1\nb\t1\t2\t0\nc\t-1\t2\t1\nd\t0\t0.5\t1\n",
     "words": "</s>\t3\n<unk>\t0\none\t3\nun\t2\n",
@@ -105,6 +106,7 @@ adapt model --data test.en test.fr --guard dev.en dev.fr --replay prepared --upd
 curves model -m lm --plot curves.svg -o table.tsv
 translate test.en -m model -m model -o out --alignments links --candidates lexicon --replace-unk lexicon
 translate test.en -m model --markup xml --protect placeholders --protect patterns -o out
+translate test.en -m model --terms glossary -o out
 translate test.en -m model --segment --reverse-model reverse --segments segments -o out
 translate test.en -m model --segment random --segment-lengths lengths
 score test.en test.fr -m model -o out

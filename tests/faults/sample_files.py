@@ -57,6 +57,7 @@ FILES = {
     " ||| 2 2 1\n",
     "lexicon": "b a 0.75\na a 0.25\na b 1.0\nab NULL 0.5\n",
     "lexicon.log": "a b -0.25\nb b -0.5\n<eps> a 0\n",
+    "glossary": "# terms\nab\tcd|d\n",
     "patterns": "# what stays\nab\n[a-z]b+\n",
     "gold": "0-0 1-1\n\n0-0 1?2 2p1\n0-0\n0-0\n",
     "gold.naacl": "0001 1 1 S\n1 2 2 P 0.5\n3 1 1\n5 0 1\n",

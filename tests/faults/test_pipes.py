@@ -27,13 +27,7 @@ OUTPUTS = {"output", "plot", "scores_file", "alignments", "segments", "list_outp
 KENLM_MODELS = {("select", "lm_domain"), ("select", "lm_general")}
 """Files that KenLM opens, which must be regular files."""
 
-LOADING = (
-    *(("align",), ("embed",), ("optimize",), ("report",), ("score",), ("translate",)),
-    *(("nbest", "score"), ("phrase-table", "score"), ("phrase-table", "report")),
-)
-"""Commands that load a model folder."""
-
-PARAMETERS = {("train", "initial_model"), *((*path, "params") for path in LOADING)}
+PARAMETERS = {("train", "initial_model")}
 """Files of a model folder, which must be regular files."""
 
 LISTS_OF_FILES = {("prepare", "corpora")}
