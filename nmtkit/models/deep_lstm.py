@@ -39,7 +39,7 @@ from nmtkit.models.base import Step
 from nmtkit.models.fast import lstm as fast_lstm
 from nmtkit.models.fast.deep_lstm import DeepLSTMInference
 from nmtkit.models.kernels import Twin
-from nmtkit.models.layers import addmm, bias, glorot, matmul, matrix
+from nmtkit.models.layers import addmm, bias, glorot, matrix
 from nmtkit.models.packing import Packing, longest_first
 from nmtkit.models.search_state import EncodedTensors, FixedSizeState
 from nmtkit.models.teacher_forcing import (
@@ -206,11 +206,7 @@ class DeepLSTM(EncoderDecoder):
         self.encoder = Layers(m, n, config.layers, config.peepholes)
         self.E_y = matrix(tgt_size, m)
         self.decoder = Layers(m, n, config.layers, config.peepholes)
-        if config.tied:
-            self.P = matrix(n, m)
-        else:
-            self.W_o = matrix(tgt_size, n)
-        self.b_y = bias(tgt_size)
+        self.declare_output(n, tgt_size)
         self.initialise()
 
     def reset_parameters(self) -> None:
@@ -269,8 +265,7 @@ class DeepLSTM(EncoderDecoder):
 
     def _readout(self, s: Tensor) -> Tensor:
         """Return s_i^L [..., n], projected to the embedding size [..., m] if W_o is tied."""
-        s = self.apply_dropout(s)
-        return matmul(s, self.P) if self.config.tied else s
+        return self.project_readout(self.apply_dropout(s))
 
     def inference_twin(self, quantize: bool) -> DeepLSTMInference:
         """Return the fast twin of `step`."""
@@ -286,10 +281,6 @@ class DeepLSTM(EncoderDecoder):
         states, _ = self.decoder.run(embedded, start, packing, self.apply_dropout)
         readout = self._readout(states[-1])  # [N, n]
         return TeacherForced(readout, packing.pack(pairs.tgt), packing)
-
-    def output_words(self) -> Tensor:
-        """Return W_o, or E_y if it is tied; see `EncoderDecoder.output_words`."""
-        return self.E_y if self.config.tied else self.W_o
 
 
 def reverse_words(src: Tensor, src_mask: Tensor) -> Tensor:

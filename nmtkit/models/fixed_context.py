@@ -106,14 +106,7 @@ class FixedContextModel(EncoderDecoder):
         self.V_o = matrix(m, 2 * maxout_size)
         self.C_o = matrix(summary, 2 * maxout_size)
         self.b_o = bias(2 * maxout_size)
-        if config.tied:
-            self.P = matrix(maxout_size, m)
-        elif config.softmax_rank:
-            self.P = matrix(maxout_size, config.softmax_rank)
-            self.F_o = matrix(tgt_size, config.softmax_rank)
-        else:
-            self.W_o = matrix(tgt_size, maxout_size)
-        self.b_y = bias(tgt_size)
+        self.declare_output(maxout_size, tgt_size, config.softmax_rank)
 
     @abstractmethod
     def summarise(self, src: Tensor, src_mask: Tensor) -> Tensor:
@@ -187,8 +180,7 @@ class FixedContextModel(EncoderDecoder):
         :return: Shape: [..., l], or [..., m] or [..., r] where the softmax is factored.
         """
         readout = matmul(s, self.U_o) + matmul(y, self.V_o) + C_o_c + self.b_o  # [..., 2l]
-        t = self.apply_dropout(maxout(readout))  # [..., l]
-        return matmul(t, self.P) if self.has_factors else t
+        return self.project_readout(self.apply_dropout(maxout(readout)))
 
     def inference_twin(self, quantize: bool) -> FixedContextInference:
         """Return the fast twin of `step`."""
@@ -197,14 +189,3 @@ class FixedContextModel(EncoderDecoder):
     def source_embeddings(self, words: Tensor) -> Tensor:
         """Return E_x x. Shape: [..., m]."""
         return self.apply_dropout(functional.embedding(words, self.E_x))
-
-    @property
-    def has_factors(self) -> bool:
-        """True if W_o is a product of two matrices, one of them P."""
-        return bool(self.config.tied or self.config.softmax_rank)
-
-    def output_words(self) -> Tensor:
-        """Return W_o, or its factor with one row per word; see `EncoderDecoder.output_words`."""
-        if self.config.tied:
-            return self.E_y
-        return self.F_o if self.config.softmax_rank else self.W_o
