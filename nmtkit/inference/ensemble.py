@@ -16,7 +16,7 @@ from nmtkit.inference.stream_batching import Batches
 from nmtkit.model_folder import LoadedModel, load_model
 from nmtkit.models import kernels
 from nmtkit.models.base import TranslationModel
-from nmtkit.search.batch_queue import EncodedBatch
+from nmtkit.search.batch_queue import EncodedBatch, source_lengths
 from nmtkit.search.candidates import PADDING
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, ModelAveraging
 from nmtkit.special_symbols import EOS
@@ -156,7 +156,7 @@ class Ensemble:
             encoded = [
                 model.encode(*batch) for model, batch in zip(self.models, batches, strict=True)
             ]
-        return encoded, batches[0][1].sum(1)
+        return encoded, source_lengths(*batches[0])
 
     def encoded_batches(
         self,
@@ -177,14 +177,17 @@ class Ensemble:
                 ids = [candidates.candidates(tokens[0]) for tokens in batch_sentences]
                 rows = [torch.as_tensor(line_ids, dtype=torch.int64) for line_ids in ids]
                 lists = pad_sequence(rows, batch_first=True, padding_value=PADDING)  # [B, K]
-                lists = lists.to(lengths.device)
+                lists = lists.to(lengths.device, non_blocking=True)
             yield EncodedBatch(encoded, lengths, lists)
 
     def source_batch(self, sentences: Sequence[SourceTokens], number: int) -> tuple[Tensor, Tensor]:
-        """Return the source ids of a batch for one model, and their mask. Shapes: [B, T_x]."""
+        """Return the source ids of a batch for one model, and their mask. Shapes: [B, T_x].
+
+        The mask stays in the host's memory, so that `encode` does not wait for the device.
+        """
         member = self.members[number]
         ids, mask = pad([[*member.src_vocab.ids(tokens[number]), EOS] for tokens in sentences])
-        return ids.to(member.device), mask.to(member.device)
+        return ids.to(member.device, non_blocking=True), mask
 
 
 def _check_same_names(first: LoadedModel, other: LoadedModel, number: int) -> None:

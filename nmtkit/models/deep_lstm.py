@@ -225,7 +225,9 @@ class DeepLSTM(EncoderDecoder):
     def encode(self, src: Tensor, src_mask: Tensor) -> Encoded:
         """Encode the source; see `TranslationModel.encode`."""
         packing = Packing.of(src_mask, src.device)
-        words = reverse_words(src, src_mask.to(src.device)) if self.config.reverse else src
+        words = src
+        if self.config.reverse:
+            words = reverse_words(src, src_mask.to(src.device, non_blocking=True))
         embedded = self.source_embeddings(packing.pack(words))
         zeros = embedded.new_zeros(len(src), self.config.layers, self.config.hidden)
         all_h, all_c = self.encoder.run(embedded, (zeros, zeros), packing, self.apply_dropout)
@@ -275,7 +277,7 @@ class DeepLSTM(EncoderDecoder):
         """Run the decoder over given translations; see `EncoderDecoder.teacher_forced`."""
         encoded = self.encode_for_targets(pairs)
         packing = Packing.of(pairs.tgt_mask, pairs.tgt.device)
-        order = longest_first(pairs.tgt_mask).to(pairs.tgt.device)
+        order = longest_first(pairs.tgt_mask).to(pairs.tgt.device, non_blocking=True)
         start = encoded.h.index_select(0, order), encoded.c.index_select(0, order)
         embedded = self.target_embeddings(previous_words(pairs.tgt, packing))
         states, _ = self.decoder.run(embedded, start, packing, self.apply_dropout)

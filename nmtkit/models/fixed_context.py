@@ -163,7 +163,8 @@ class FixedContextModel(EncoderDecoder):
         y = self.apply_dropout(self.target_embeddings(previous_words(pairs.tgt, packing)))  # [N, m]
         C_c, C_o_c = self._split(encoded.summary.index_select(0, packing.sentences))
         x = addmm(self.b_dec, y, self.W_dec) + C_c  # [N, 3n]
-        s_0 = encoded.start.index_select(0, longest_first(pairs.tgt_mask).to(pairs.tgt.device))
+        order = longest_first(pairs.tgt_mask).to(pairs.tgt.device, non_blocking=True)
+        s_0 = encoded.start.index_select(0, order)
         weights = self.U_zr_dec.unsqueeze(0), self.U_dec.unsqueeze(0)
         s = gru_scan(x.unsqueeze(0), s_0.unsqueeze(0), *weights, packing).squeeze(0)  # [N, n]
         return TeacherForced(self._readout(s, y, C_o_c), packing.pack(pairs.tgt), packing)

@@ -263,7 +263,7 @@ class RNNsearch(EncoderDecoder):
             packing.pad(keys + self.b_a),  # [B, T_x, n']
             packing.pad(values),  # [B, T_x, 3n + 2l]
             s_0.index_select(0, packing.ranks),
-            src_mask.to(src.device),
+            src_mask.to(src.device, non_blocking=True),
         )
 
     def _annotations(self, src: Tensor, packing: Packing) -> Tensor:

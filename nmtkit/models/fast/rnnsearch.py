@@ -93,7 +93,7 @@ class RNNsearchInference(OutputInference):
             packing.pad(keys + model.b_a),
             packing.pad(values),
             s_0.index_select(0, packing.ranks),
-            src_mask.to(src.device),
+            src_mask.to(src.device, non_blocking=True),
         )
 
     def step(self, prev: Tensor, state: Any, encoded: Any) -> Step:
