@@ -1,54 +1,28 @@
 """Every training and search step on a device: it computes as on the CPU, and waits where it must.
 
 `EXPECTED` lists all places where the host waits for a GPU, with the reason; anything else fails.
+What is run is what `make gpu` runs on a GPU.
 """
 
 import dataclasses
-import functools
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Sequence
 from typing import Any
 
+import device_checks as checks
 import pytest
 import torch
-from torch import Tensor
+from gpu_training import SMALL_TEXT, RecipeRun, recipe_config
 
-from nmtkit.config import SearchConfig, TrainingConfig
-from nmtkit.data.batch import Batch, make_batch, pad
-from nmtkit.models import MODELS, Model, kernels, model_name
-from nmtkit.models.attention_guide import AttentionGuide
-from nmtkit.models.base import HasComposition, HasSourceVectors
-from nmtkit.models.cslm import CSLMConfig
-from nmtkit.models.deep_lstm import DeepLSTMConfig
-from nmtkit.models.grconv import GrConvConfig
-from nmtkit.models.phrase_rnn import PhraseRNNConfig
-from nmtkit.models.rnnenc import RNNencConfig
-from nmtkit.models.rnnsearch import RNNsearchConfig
-from nmtkit.models.softmax_sampling import WordSampler
-from nmtkit.search.batch_queue import EncodedBatch, source_lengths
-from nmtkit.search.beam import beam_search, search_batches
-from nmtkit.search.hypothesis import Hypothesis
-from nmtkit.search.prefix_tree import PrefixTree, tree_log_probs
-from nmtkit.search.sampling import sample
-from nmtkit.training.gradient import Gradient
-from nmtkit.training.optimizers import make_optimizer
-from tests.simulated_device import DEVICE, DeviceTensor, SimulatedDevice, Wait, simulated_device
+from nmtkit.config import SearchConfig
+from nmtkit.config_io import recipe_names
+from nmtkit.models import MODELS, kernels, model_name
+from nmtkit.search.beam import beam_search
+from tests.simulated_device import DEVICE, Wait, simulated_device
 
-CPU = torch.device("cpu")
-SRC_SIZE, TGT_SIZE = 9, 11
-
-CONFIGS: dict[str, Any] = {
-    "rnnsearch, groundhog": RNNsearchConfig(2, 3, 4, 2),
-    "rnnsearch, paper-v1, tied": RNNsearchConfig(2, 3, 4, 2, decoder_variant="paper-v1", tied=True),
-    "rnnsearch, factored": RNNsearchConfig(2, 3, 4, 2, softmax_rank=5),
-    "rnnenc": RNNencConfig(2, 3, 2),
-    "phrase-rnn": PhraseRNNConfig(2, 3, 2, softmax_rank=3),
-    "grconv": GrConvConfig(2, 4, 3, 2),
-    "deep-lstm": DeepLSTMConfig(2, 3, layers=2),
-    "cslm": CSLMConfig(3, 2, 5, 4),
-}
-SEARCHED = ["rnnsearch, groundhog", "rnnenc", "deep-lstm", "cslm"]
-SETTINGS = SearchConfig(beam=3, max_length_ratio=4.0)
+LIMIT = checks.LIMITS["float64"]
+RNNSEARCH, FACTORED = "rnnsearch, groundhog", "rnnsearch, factored"
+SEARCHED = [RNNSEARCH, "rnnenc", "deep-lstm", "cslm"]
 
 EXPECTED = {
     "update": {
@@ -92,201 +66,93 @@ EXPECTED = {
 }
 
 
-def waits(*names: str) -> set[Wait]:
+def expected(*names: str) -> set[Wait]:
     return {wait for name in names for wait in EXPECTED[name]}
 
 
-def make_model(
-    name: str, seed: int = 1, device: torch.device = CPU, dtype: torch.dtype = torch.float64
-) -> Model:
-    """Return a model with parameters that all matter; without dropout in float64."""
-    torch.manual_seed(seed)
-    dropout = 0.0 if dtype == torch.float64 else 0.3
-    config = dataclasses.replace(CONFIGS[name], dropout=dropout)
-    model: Model = MODELS[model_name(config)](config, SRC_SIZE, TGT_SIZE).to(dtype)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.normal_(std=0.7)
-    return model.to(device)
-
-
-def on_host(values: Any) -> Any:
-    return values.host if isinstance(values, DeviceTensor) else values
-
-
-@pytest.fixture(params=list(CONFIGS))
+@pytest.fixture(params=list(checks.CONFIGS))
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
+
+
+searched = pytest.mark.parametrize("name", SEARCHED)
+both = pytest.mark.parametrize("fast", [False, True], ids=["plain", "for inference"])
 
 
 # Training
 
 
-SHORT = ([[3, 8, 1, 4, 0], [0], [5, 2, 0]], [[2, 6, 0], [4, 1, 3, 5, 0], [0]])
-LONG = ([[3, 8, 1] * 4 + [0], [5, 2, 0]], [[2, 9, 6, 7] * 4 + [0], [4, 0]])
-
-
-def make_batches() -> list[Batch]:
-    return [make_batch(*SHORT, [1, 2, 3]), make_batch(*LONG, [4, 5])]
-
-
-def train(
-    model: Model, batches: list[Batch], updates: int = 2, sampled: bool = False, **settings: Any
-) -> list[Tensor]:
-    """Update a model, and return its parameters."""
-    config = TrainingConfig(**settings)
-    optimizer = make_optimizer(model, config)
-    gradient = Gradient(model, optimizer, config)
-    if sampled:
-        torch.manual_seed(2)
-        gradient.sample_words(WordSampler(range(TGT_SIZE, 0, -1), 4))
-    for number in range(updates):
-        update = gradient.compute(batches, number + 1, None)
-        gradient.scale(0.5 / update.norm)
-        optimizer.step()
-    return [on_host(parameter.detach()) for parameter in model.parameters()]
-
-
-def assert_trains_as_on_the_cpu(name: str, **settings: Any) -> Counter[Wait]:
+def waits_in_training(name: str, training: checks.Training) -> Counter[Wait]:
     """Compare two updates of two batches with those on the CPU; return where the host waited."""
-    expected = train(make_model(name), make_batches(), **settings)
+    config = checks.CONFIGS[name]
+    on_cpu = checks.train(checks.make_model(config), training)
     with simulated_device() as device:
-        model = make_model(name, device=DEVICE)
+        model = checks.make_model(config, device=DEVICE)
         device.waits.clear()
-        actual = train(model, make_batches(), **settings)
-    torch.testing.assert_close(actual, expected, rtol=1e-6, atol=1e-8)
-    return device.waits
+        changes = checks.train(model, training)
+        found = device.waits.copy()
+        assert checks.difference(changes, on_cpu) <= LIMIT
+    return found
 
 
 def test_an_update_waits_once_for_its_figures(name: str) -> None:
-    found = assert_trains_as_on_the_cpu(name)
-    assert found == dict.fromkeys(waits("update"), 2)  # two updates
+    found = waits_in_training(name, checks.Training({}))
+    assert found == dict.fromkeys(expected("update"), 2)  # two updates
 
 
-@pytest.mark.parametrize("optimizer", ["adadelta", "adam", "sgd"])
-@pytest.mark.parametrize("smoothing", [0.0, 0.1])
-def test_no_optimizer_waits(optimizer: str, smoothing: float) -> None:
-    settings = {"optimizer": optimizer, "label_smoothing": smoothing}
-    found = assert_trains_as_on_the_cpu("rnnsearch, groundhog", **settings)
-    assert found == dict.fromkeys(waits("update"), 2)
+@pytest.mark.parametrize("kind", ["adam", "sgd", "label smoothing"])
+def test_no_optimizer_waits(kind: str) -> None:
+    found = waits_in_training(RNNSEARCH, checks.TRAININGS[kind])
+    assert found == dict.fromkeys(expected("update"), 2)
 
 
 def test_drawn_words_wait_once_for_each_batch() -> None:
-    found = assert_trains_as_on_the_cpu("rnnsearch, factored", sampled=True)
-    assert found == dict.fromkeys(waits("update"), 2) | dict.fromkeys(waits("drawn words"), 4)
+    found = waits_in_training(FACTORED, checks.TRAININGS["drawn words"])
+    drawn = dict.fromkeys(expected("drawn words"), 4)
+    assert found == dict.fromkeys(expected("update"), 2) | drawn
 
 
-@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-def test_dropout_and_low_precision_stay_on_the_device(name: str, precision: str) -> None:
+@pytest.mark.parametrize("kind", ["float32", "bfloat16"])
+def test_dropout_and_low_precision_stay_on_the_device(name: str, kind: str) -> None:
+    config = dataclasses.replace(checks.CONFIGS[name], dropout=0.3)
     with simulated_device() as device:
-        model = make_model(name, device=DEVICE, dtype=torch.float32)
+        model = checks.make_model(config, device=DEVICE, dtype=torch.float32)
         device.waits.clear()
-        train(model, make_batches(), precision=precision)
-    assert device.waits == dict.fromkeys(waits("update"), 2)
-
-
-def test_guided_attention_stays_on_the_device() -> None:
-    keys, strengths = torch.tensor([13, 35, 90]), torch.tensor([0.5, 1.0, 0.25]).double()
-    costs = []
-    for place in (CPU, DEVICE):
-        with simulated_device() as device:
-            model = make_model("rnnsearch, groundhog", device=place)
-            guide = AttentionGuide(keys.to(place), strengths.to(place), TGT_SIZE)
-            device.waits.clear()
-            batch = make_batch(*SHORT, [1, 2, 3]).to(place)
-            cost = model.loss(*batch[:4], guide=guide)
-            cost.backward()
-            assert not device.waits
-            costs.append(on_host(cost.detach()))
-    torch.testing.assert_close(*costs)
+        checks.train(model, checks.TRAININGS[kind])
+    assert device.waits == dict.fromkeys(expected("update"), 2)
 
 
 @pytest.mark.skipif(kernels.PLAIN, reason="compares both implementations")
 def test_plain_implementations_run_on_the_device_too(name: str) -> None:
     with kernels.plain_pieces():
-        assert_trains_as_on_the_cpu(name)
+        waits_in_training(name, checks.Training({}))
+
+
+@pytest.mark.parametrize("recipe", recipe_names())
+def test_a_recipe_waits_once_an_update(recipe: str) -> None:
+    with simulated_device() as device:
+        run = RecipeRun(recipe_config(recipe, "float32", small=True), SMALL_TEXT, 100, DEVICE)
+        device.waits.clear()
+        updates = [run.update() for _ in range(2)]
+    assert all(0 < update.cost < 1e6 for update in updates)
+    (figures,) = expected("update")
+    assert device.waits[figures] == 2 and set(device.waits) <= expected("update", "drawn words")
 
 
 # Scoring and search
 
 
-SENTENCES = [[3, 8, 1, 4, 0], [5, 2, 7, 0], [6, 2, 0], [1, 8, 0], [2, 0], [7, 0], [0], [0]]
-CANDIDATES = torch.tensor([[0, 1, 2, 4, 5, -1], [0, 1, 3, 6, 8, 9]] * 4)
-Search = Callable[[list[Model], torch.device], Any]
-
-
-def encoded_batches(
-    models: list[Model], device: torch.device, candidates: Tensor | None
-) -> Iterable[EncodedBatch]:
-    """Encode three sentences at a time; search refills rows with those that wait."""
-    for start in range(0, len(SENTENCES), 3):
-        rows = slice(start, start + 3)
-        src, src_mask = pad(SENTENCES[rows])
-        src = src.to(device, non_blocking=True)
-        lists = None if candidates is None else candidates[rows].to(device, non_blocking=True)
-        encoded = [model.encode(src, src_mask) for model in models]
-        yield EncodedBatch(encoded, source_lengths(src, src_mask), lists)
-
-
-def search_all(
-    settings: SearchConfig, models: list[Model], device: torch.device, lists: Tensor | None = None
-) -> Any:
-    return search_batches(models, encoded_batches(models, device, lists), settings, 1)
-
-
-def first_sentences(device: torch.device, count: int = 3) -> tuple[Tensor, Tensor]:
-    src, src_mask = pad(SENTENCES[:count])
-    return src.to(device, non_blocking=True), src_mask
-
-
-def search_few(models: list[Model], device: torch.device) -> Any:
-    return beam_search(models, *first_sentences(device), SETTINGS, 2, alignments=True)
-
-
-def draw(models: list[Model], device: torch.device) -> Any:
-    return sample(models, *first_sentences(device), SETTINGS, 2, [1, 2, 3])
-
-
-def score(models: list[Model], device: torch.device) -> Any:
-    tgt, tgt_mask = pad([[2, 6, 0], [4, 1, 3, 5, 0], [0], [7, 0]])
-    sources = torch.tensor([2, 0, 2, 1]).to(device, non_blocking=True)
-    pairs = (*first_sentences(device), tgt.to(device, non_blocking=True), tgt_mask)
-    return models[0].score(*pairs, sources).log_probs
-
-
-def score_tree(models: list[Model], device: torch.device) -> Any:
-    tree = PrefixTree([[2, 6, 0], [2, 6, 6, 1, 0], [0]])
-    return tree_log_probs(models[0], *first_sentences(device, 1), tree)
-
-
-def assert_equal_results(actual: Any, expected: Any) -> None:
-    if isinstance(actual, Hypothesis):
-        assert actual.ids == expected.ids
-        assert actual.word_scores == pytest.approx(expected.word_scores)
-        assert_equal_results(actual.alignment, expected.alignment)
-    elif isinstance(actual, list):
-        for ours, theirs in zip(actual, expected, strict=True):
-            assert_equal_results(ours, theirs)
-    else:
-        torch.testing.assert_close(on_host(actual), expected)
-
-
-def assert_searches_as_on_the_cpu(
-    names: list[str], search: Search, fast: bool = True
-) -> SimulatedDevice:
-    """Compare a search with the same on the CPU; return the device that it ran on."""
-
-    def run(place: torch.device) -> Any:
-        models = [make_model(name, seed, place).eval() for seed, name in enumerate(names)]
-        ready = [model.for_inference() for model in models] if fast else models
-        device.waits.clear()
-        with torch.no_grad():
-            return search(ready, place)
-
+def waits_of(run: checks.Run, names: Sequence[str], fast: bool = True) -> Counter[Wait]:
+    """Compare a run with the same on the CPU; return where the host waited."""
+    configs = [checks.CONFIGS[name] for name in names]
+    on_cpu = checks.run_models(run, configs, checks.CPU, fast)
     with simulated_device() as device:
-        expected = run(CPU)
-        assert_equal_results(run(DEVICE), expected)
-    return device
+        models = checks.ready_models(configs, DEVICE, fast)
+        device.waits.clear()
+        result = run(models, DEVICE)
+        found = device.waits.copy()
+        assert checks.difference(result, on_cpu) <= LIMIT
+    return found
 
 
 def assert_waits(name: str, found: Counter[Wait], *names: str) -> None:
@@ -294,81 +160,97 @@ def assert_waits(name: str, found: Counter[Wait], *names: str) -> None:
 
     A source without positions has no padding to trim.
     """
-    without = {wait for wait in waits(*names) if wait.place.startswith("models/rnnsearch.py")}
-    assert set(found) == waits(*names) - (set() if name.startswith("rnnsearch") else without)
-
-
-searched = pytest.mark.parametrize("name", SEARCHED)
-both = pytest.mark.parametrize("fast", [False, True], ids=["plain", "for inference"])
+    positions = {wait for wait in expected(*names) if wait.place.startswith("models/rnnsearch.py")}
+    assert set(found) == expected(*names) - (set() if name == RNNSEARCH else positions)
 
 
 @searched
-@pytest.mark.parametrize("beam", [1, 3])
-def test_beam_search_waits_once_a_step(name: str, beam: int) -> None:
-    settings = SearchConfig(beam=beam, max_length_ratio=4.0)
-    device = assert_searches_as_on_the_cpu([name], functools.partial(search_all, settings))
-    assert_waits(name, device.waits, "search step", "search")
-    (step,) = waits("search step")
-    others = sum(device.waits[wait] for wait in device.waits if wait != step)
-    assert others <= 3 * len(SENTENCES) + 10  # for each refill and for the result
+@pytest.mark.parametrize("kind", ["greedy search", "beam search"])
+def test_beam_search_waits_once_a_step(name: str, kind: str) -> None:
+    found = waits_of(checks.RUNS[kind], [name])
+    assert_waits(name, found, "search step", "search")
+    others = sum(count for wait, count in found.items() if wait not in expected("search step"))
+    assert others <= 4 * len(checks.SENTENCES) + 12  # for each refill and for the result
 
 
 @both
-def test_a_step_of_search_is_the_only_thing_that_waits_as_long_as_translations(fast: bool) -> None:
+def test_a_step_of_search_is_all_that_waits_more_often_for_long_translations(fast: bool) -> None:
     counts = []
     for ratio in (4.0, 8.0):  # translations that do not end, of 20 and 40 words
         settings = SearchConfig(beam=2, min_length_ratio=ratio, max_length_ratio=ratio)
 
         def search(
-            models: list[Model], device: torch.device, settings: SearchConfig = settings
+            models: list[Any], device: torch.device, settings: SearchConfig = settings
         ) -> Any:
-            return beam_search(models, *first_sentences(device, 1), settings)
+            return beam_search(models, *checks.first_sentences(device, 1), settings)
 
-        device = assert_searches_as_on_the_cpu(["rnnsearch, groundhog"], search, fast)
-        counts.append(device.waits)
-    (step,) = waits("search step")
-    assert counts[1] - counts[0] == {step: counts[1][step] - counts[0][step]}
+        counts.append(waits_of(search, [RNNSEARCH], fast))
+    (step,) = expected("search step")
     assert (counts[0][step], counts[1][step]) == (20, 40)
+    assert counts[1] - counts[0] == {step: 20}
 
 
 @searched
 def test_candidates(name: str) -> None:
-    search = functools.partial(search_all, SETTINGS, lists=CANDIDATES)
-    found = assert_searches_as_on_the_cpu([name], search).waits
+    found = waits_of(checks.RUNS["candidates"], [name])
     assert_waits(name, found, "search step", "search", "candidates")
 
 
-def test_ensembles_and_alignments() -> None:
-    names = ["rnnsearch, groundhog", "rnnsearch, factored"]
-    found = assert_searches_as_on_the_cpu(names, search_few).waits
-    assert waits("alignments") <= set(found) <= waits("search step", "search", "alignments")
-    found = assert_searches_as_on_the_cpu(names, functools.partial(search_all, SETTINGS)).waits
-    assert set(found) <= waits("search step", "search")
+def test_alignments_are_read_after_the_last_step() -> None:
+    found = waits_of(checks.search_few, [RNNSEARCH])
+    allowed = expected("search step", "search", "alignments")
+    assert expected("alignments") <= set(found) <= allowed
+
+
+@pytest.mark.parametrize("kind", ["beam search", "candidates", "few sentences"])
+def test_ensembles_wait_as_often_as_one_model(kind: str) -> None:
+    found = waits_of(checks.RUNS[kind], [RNNSEARCH, FACTORED])
+    assert set(found) <= expected("search step", "search", "candidates", "alignments")
+    (step,) = expected("search step")
+    assert found[step] <= 120
 
 
 @searched
 def test_samples(name: str) -> None:
-    assert set(assert_searches_as_on_the_cpu([name], draw).waits) == waits("sampling")
+    assert set(waits_of(checks.draw, [name])) == expected("sampling")
 
 
 @both
-def test_scores_wait_for_nothing(name: str, fast: bool) -> None:
-    assert not assert_searches_as_on_the_cpu([name], score, fast).waits
-    assert not assert_searches_as_on_the_cpu([name], score_tree, fast).waits
-
-
-def test_sentence_vectors_wait_for_nothing(name: str) -> None:
-    def vectors(models: list[Any], device: torch.device) -> Any:
-        return models[0].summarise(*first_sentences(device))
-
-    if isinstance(make_model(name), HasSourceVectors):
-        assert not assert_searches_as_on_the_cpu([name], vectors).waits
+@pytest.mark.parametrize(
+    "kind", ["scores", "scores of an n-best list", "sentence vectors", "guided attention"]
+)
+def test_scores_vectors_and_guides_wait_for_nothing(name: str, kind: str, fast: bool) -> None:
+    if checks.can_run(kind, checks.make_model(checks.CONFIGS[name])):
+        assert not waits_of(checks.RUNS[kind], [name], fast)
 
 
 def test_compositions() -> None:
-    def compositions(models: list[Any], device: torch.device) -> Any:
-        assert isinstance(models[0], HasComposition)
-        return models[0].compositions(*first_sentences(device))
+    found = waits_of(checks.compositions, ["grconv"])
+    assert found == dict.fromkeys(expected("compositions"), 1)
 
-    found = assert_searches_as_on_the_cpu(["grconv"], compositions).waits
-    assert found == dict.fromkeys(waits("compositions"), 1)
+
+def test_every_model_is_run() -> None:
+    assert {model_name(config) for config in checks.CONFIGS.values()} == set(MODELS)
+
+
+def test_every_kind_of_run_is_compared_with_the_cpu() -> None:
+    """The comparison itself, on the CPU, where nothing differs but the precision."""
+    results = list(checks.check_device(checks.CPU, factor=2))
+    assert all(check.holds for check in results), [c for c in results if not c.holds]
+    assert {c.difference for c in results if c.name.endswith("search")} == {0.0}
+    kinds = {check.name.split(": ")[1] for check in results}
+    assert kinds == {*checks.TRAININGS, *checks.RUNS}
+    low = [check.difference for check in results if check.name.endswith("bfloat16")]
+    assert all(1e-4 < found for found in low)
+
+
+def test_other_words_and_numbers_are_differences() -> None:
+    ((first, *_), *_) = checks.run_models(
+        checks.search_few, [checks.CONFIGS[RNNSEARCH]], checks.CPU
+    )
+    assert checks.difference([first], [first]) == 0
+    changed = dataclasses.replace(first, ids=[*first.ids[:-1], 7])
+    assert checks.difference([changed], [first]) == float("inf")
+    values = torch.tensor([1.0, 2.0])
+    assert checks.difference(values * 1.25, values) == pytest.approx(0.25)
+    assert checks.difference(values * float("nan"), values) == float("inf")
