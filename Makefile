@@ -6,7 +6,7 @@ INSTALLED = $(VENV)/.installed
 BIN = $(VENV)/bin
 SOURCES = nmtkit bench tests examples docs setup.py
 
-.PHONY: help demo wmt14 test coverage check docs slow faults bench bench-languages bench-peers clean
+.PHONY: help demo wmt14 test coverage check docs slow faults bench bench-languages bench-peers gpu clean
 
 help:
 	@echo 'make demo    train a small English-French translator and translate with it'
@@ -18,6 +18,7 @@ help:
 	@echo 'make faults  inject faults: kill trainings, fill disks, read hostile files; check that nothing is lost'
 	@echo 'make bench   measure speed and memory, and those of the toolkits that make bench-peers installs'
 	@echo 'make bench-languages LANGUAGES=DIR  compare translations of several languages after equal time'
+	@echo 'make gpu     on a machine with a GPU: compare it with the CPU, train every recipe, say what limits it'
 	@echo 'make clean   remove the environment and all build outputs'
 	@echo 'PYTHON=python3.12 chooses another Python, VENV=folder another environment.'
 
@@ -116,6 +117,11 @@ bench-languages: $(INSTALLED)
 
 bench-peers:
 	bench/peers/build.sh $(PEERS)
+
+# Minutes on a machine with a GPU; with two, NCCL is tried, too. GPU_OPTIONS are those of bench/gpu.py.
+GPU_OPTIONS ?=
+gpu: $(INSTALLED)
+	$(BIN)/python bench/gpu.py --output $(BENCH_OUTPUT)/gpu.md $(GPU_OPTIONS)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache

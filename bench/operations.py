@@ -8,6 +8,7 @@ RNNsearch follows the equations of Bahdanau et al. 2015, section A.2, in order.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -82,15 +83,31 @@ def rnnenc(sizes: Sizes, words: int) -> Products:
 
 
 def phrase_rnn(sizes: Sizes, words: int) -> Products:
-    """Count RNNenc with a layer after its context and an output layer of m units."""
-    m, n, pool, plain = sizes.embedding, sizes.hidden, sizes.maxout, rnnenc(sizes, words)
-    output_change = pool * m + m * words - pool * words  # P, F_o, not W_o
-    return replace(plain, sentence=plain.sentence + n * n, target=plain.target + output_change)
+    """Count RNNenc with a layer after its context and an output matrix of rank m."""
+    factored = factored_output(rnnenc(sizes, words), sizes.maxout, sizes.embedding, words)
+    return with_context_layer(factored, sizes)
 
 
-def grconv(sizes: Sizes, words: int) -> Products:
-    """Count grConv with twice as many units as its decoder, as in the paper."""
-    m, n, pool, units = sizes.embedding, sizes.hidden, sizes.maxout, grconv_units(sizes)
+def with_context_layer(products: Products, sizes: Sizes) -> Products:
+    """Count a layer after the context."""
+    return replace(products, sentence=products.sentence + sizes.hidden**2)
+
+
+def factored_output(products: Products, width: int, rank: int, words: int) -> Products:
+    """Count an output matrix of two factors, not of one.
+
+    :param width: l, units of the readout. rank: 0: it is one matrix.
+    """
+    change = width * rank + rank * words - width * words if rank else 0
+    return replace(products, target=products.target + change)
+
+
+def grconv(sizes: Sizes, words: int, units: int = 0) -> Products:
+    """Count grConv.
+
+    :param units: of the pyramid; 0: twice as many as those of the decoder, as in the paper.
+    """
+    m, n, pool, units = sizes.embedding, sizes.hidden, sizes.maxout, units or grconv_units(sizes)
     return Products(
         sentence=units * n + units * (3 * n + 2 * pool),
         source=m * units,
@@ -105,23 +122,48 @@ def grconv_units(sizes: Sizes) -> int:
     return 2 * sizes.hidden
 
 
-def deep_lstm(sizes: Sizes, words: int) -> Products:
+def deep_lstm(sizes: Sizes, words: int, layers: int = LSTM_LAYERS) -> Products:
     """Count the deep LSTM: four gates per layer, output layer over n units."""
     m, n = sizes.embedding, sizes.hidden
-    side = 4 * n * (m + n) + (LSTM_LAYERS - 1) * 4 * n * 2 * n
+    side = 4 * n * (m + n) + (layers - 1) * 4 * n * 2 * n
     return Products(sentence=0, source=side, target=side + n * words, pair=0)
 
 
-def cslm(sizes: Sizes, words: int) -> Products:
-    """Count the language model: CSLM_CONTEXT words of context, and two hidden layers."""
-    m, (first, second) = sizes.embedding, cslm_units(sizes)
-    target = CSLM_CONTEXT * m * first + first * second + second * words
+def cslm(
+    sizes: Sizes, words: int, context: int = CSLM_CONTEXT, units: tuple[int, int] | None = None
+) -> Products:
+    """Count the language model.
+
+    :param context: words that it reads. units: of the two hidden layers; None: `cslm_units`.
+    """
+    m, (first, second) = sizes.embedding, units or cslm_units(sizes)
+    target = context * m * first + first * second + second * words
     return Products(sentence=0, source=0, target=target, pair=0)
 
 
 def cslm_units(sizes: Sizes) -> tuple[int, int]:
     """Return the layer sizes of the language model, in the ratio 1536 : 1024 : 512 (embedding)."""
     return 3 * sizes.embedding, 2 * sizes.embedding
+
+
+def products_of(model: str, config: Any, words: int) -> Products:
+    """Count one of nmtkit's models by its config.
+
+    :param model: its name, as `model.type`.
+    """
+    align, width = getattr(config, "align", 0), getattr(config, "maxout", config.hidden)
+    sizes = Sizes(config.embedding, config.hidden, align, width)
+    if model == "cslm":
+        return cslm(sizes, words, config.context, (config.hidden, config.second))
+    counts: dict[str, Callable[[], Products]] = {
+        "rnnsearch": lambda: rnnsearch(sizes, words),
+        "rnnenc": lambda: rnnenc(sizes, words),
+        "phrase-rnn": lambda: with_context_layer(rnnenc(sizes, words), sizes),
+        "grconv": lambda: grconv(sizes, words, config.units),
+        "deep-lstm": lambda: deep_lstm(sizes, words, config.layers),
+    }
+    rank = config.embedding if config.tied else getattr(config, "softmax_rank", 0)
+    return factored_output(counts[model](), width, rank, words)
 
 
 def opennmt(sizes: Sizes, words: int) -> Products:

@@ -53,7 +53,7 @@ def compositions(
         for batch in length_batches([len(tokens) + 1 for tokens in sentences], batch_size):
             ids, mask = pad([[*loaded.src_vocab.ids(sentences[n]), EOS] for n in batch])
             with torch.inference_mode():
-                pyramids = model.compositions(ids.to(loaded.device), mask.to(loaded.device))
+                pyramids = model.compositions(ids.to(loaded.device), mask)
             for number, pyramid in zip(batch, pyramids, strict=True):
                 words = [*sentences[number], EOS_WORD]
                 results[number] = Composition(words, [level.tolist() for level in pyramid])

@@ -108,7 +108,7 @@ class Embedder:
             for batch in length_batches(list(map(len, ids)), self._batch_size):
                 src, src_mask = pad([ids[index] for index in batch])  # [B, T_x]
                 with torch.inference_mode():
-                    summaries = model.summarise(src.to(loaded.device), src_mask.to(loaded.device))
+                    summaries = model.summarise(src.to(loaded.device), src_mask)
                 vectors.update(zip(batch, summaries.tolist(), strict=True))
             yield from (Embedding(line, vectors[index]) for index, line in enumerate(window))
 

@@ -16,7 +16,7 @@ from nmtkit.inference.stream_batching import Batches
 from nmtkit.model_folder import LoadedModel, load_models
 from nmtkit.models import kernels
 from nmtkit.models.base import TranslationModel
-from nmtkit.search.batch_queue import EncodedBatch
+from nmtkit.search.batch_queue import EncodedBatch, source_lengths
 from nmtkit.search.candidates import PADDING
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, ModelAveraging
 from nmtkit.special_symbols import EOS
@@ -162,7 +162,7 @@ class Ensemble:
             encoded = [
                 model.encode(*batch) for model, batch in zip(self.models, batches, strict=True)
             ]
-        return encoded, batches[0][1].sum(1)
+        return encoded, source_lengths(*batches[0])
 
     def encoded_batches(
         self,
@@ -190,15 +190,18 @@ class Ensemble:
                     pairs = zip(rows, wanted, strict=True)
                     rows = [torch.unique(torch.cat(pair)) for pair in pairs]  # ascending
                 lists = pad_sequence(rows, batch_first=True, padding_value=PADDING)  # [B, K]
-                lists = lists.to(lengths.device)
+                lists = lists.to(lengths.device, non_blocking=True)
             own = [constraints[number] for number in batch] if constraints else ()
             yield EncodedBatch(encoded, lengths, lists, own)
 
     def source_batch(self, sentences: Sequence[SourceTokens], number: int) -> tuple[Tensor, Tensor]:
-        """Return the source ids of a batch for one model, and their mask. Shapes: [B, T_x]."""
+        """Return the source ids of a batch for one model, and their mask. Shapes: [B, T_x].
+
+        The mask stays in the host's memory, so that `encode` does not wait for the device.
+        """
         member = self.members[number]
         ids, mask = pad([[*member.src_vocab.ids(tokens[number]), EOS] for tokens in sentences])
-        return ids.to(member.device), mask.to(member.device)
+        return ids.to(member.device, non_blocking=True), mask
 
 
 def _check_same_names(first: LoadedModel, other: LoadedModel, number: int) -> None:

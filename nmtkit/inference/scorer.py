@@ -22,6 +22,7 @@ from nmtkit.errors import DataError, ModelError, refuse_string
 from nmtkit.inference.ensemble import Ensemble, SourceTokens
 from nmtkit.inference.stream_batching import WINDOW_BATCHES, length_batches, windows
 from nmtkit.models.base import Scored
+from nmtkit.models.search_state import row_numbers
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.search.prefix_tree import PrefixTree, tree_log_probs
 from nmtkit.special_symbols import EOS, UNK
@@ -303,10 +304,10 @@ class Scorer:
         first = self._ensemble.first
         ids = [first.tgt_vocab.ids(target) for target in targets]
         tgt, tgt_mask = pad([[*target, EOS] for target in ids])  # [B, T_y]
-        tgt, tgt_mask = tgt.to(first.device), tgt_mask.to(first.device)
+        tgt = tgt.to(first.device, non_blocking=True)
         row_of = {source: row for row, source in enumerate(dict.fromkeys(sources))}
         unique_sources = [src_tokens[source] for source in row_of]
-        rows = torch.tensor([row_of[source] for source in sources], device=first.device)  # [B]
+        rows = row_numbers([row_of[source] for source in sources], first.device)  # [B]
         src_rows = rows if len(row_of) < len(sources) else None
         with torch.inference_mode():
             scored: list[Scored] = [
@@ -321,7 +322,7 @@ class Scorer:
         if alignments and matrices is None:
             raise ModelError("this model has no alignment")
         with self._ensemble.error_context():
-            _check_finite(log_probs[tgt_mask.cpu()])
+            _check_finite(log_probs[tgt_mask])
         matrices = matrices.cpu() if alignments and matrices is not None else None
         return [
             _pair_score(

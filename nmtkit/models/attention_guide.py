@@ -46,7 +46,7 @@ class AttentionGuide(NamedTuple):
 
         :return: rows sum to 1, or are 0 if nothing guides them. Shape: [B, T_y, T_x].
         """
-        diagonal = diagonal_preference(src_mask, tgt_mask).to(src.device)
+        diagonal = diagonal_preference(src_mask, tgt_mask).to(src.device, non_blocking=True)
         wanted = src.unsqueeze(1) * self.tgt_words + tgt.unsqueeze(2)  # [B, T_y, T_x]
         found = torch.searchsorted(self.keys, wanted).clamp_(max=len(self.keys) - 1)
         links = torch.where(self.keys[found] == wanted, self.strengths[found], 0.0) * diagonal

@@ -178,7 +178,8 @@ class TranslationModel(Protocol):
         """Encode the source sentences.
 
         :param src: word ids, each sentence ending with `</s>`. Shape: [B, T_x], int64.
-        :param src_mask: True at words and `</s>`, False at padding. Shape: [B, T_x], bool.
+        :param src_mask: True at words and `</s>`, False at padding. In the host's memory even if
+            `src` is on a device, which need not be waited for then. Shape: [B, T_x], bool.
         """
         ...
 

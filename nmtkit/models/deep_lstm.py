@@ -40,7 +40,7 @@ from nmtkit.models.base import Step
 from nmtkit.models.fast import lstm as fast_lstm
 from nmtkit.models.fast.deep_lstm import DeepLSTMInference
 from nmtkit.models.kernels import Twin
-from nmtkit.models.layers import addmm, bias, glorot, matmul, matrix
+from nmtkit.models.layers import addmm, bias, glorot, matrix
 from nmtkit.models.packing import Packing, longest_first
 from nmtkit.models.search_state import EncodedTensors, FixedSizeState
 from nmtkit.models.teacher_forcing import (
@@ -207,11 +207,7 @@ class DeepLSTM(EncoderDecoder):
         self.encoder = Layers(m, n, config.layers, config.peepholes)
         self.E_y = matrix(tgt_size, m)
         self.decoder = Layers(m, n, config.layers, config.peepholes)
-        if config.tied:
-            self.P = matrix(n, m)
-        else:
-            self.W_o = matrix(tgt_size, n)
-        self.b_y = bias(tgt_size)
+        self.declare_output(n, tgt_size)
         self.initialise()
 
     def reset_parameters(self) -> None:
@@ -230,7 +226,9 @@ class DeepLSTM(EncoderDecoder):
     def encode(self, src: Tensor, src_mask: Tensor) -> Encoded:
         """Encode the source; see `TranslationModel.encode`."""
         packing = Packing.of(src_mask, src.device)
-        words = reverse_words(src, src_mask.to(src.device)) if self.config.reverse else src
+        words = src
+        if self.config.reverse:
+            words = reverse_words(src, src_mask.to(src.device, non_blocking=True))
         embedded = self.source_embeddings(packing.pack(words))
         zeros = embedded.new_zeros(len(src), self.config.layers, self.config.hidden)
         all_h, all_c = self.encoder.run(embedded, (zeros, zeros), packing, self.apply_dropout)
@@ -270,8 +268,7 @@ class DeepLSTM(EncoderDecoder):
 
     def _readout(self, s: Tensor) -> Tensor:
         """Return s_i^L [..., n], projected to the embedding size [..., m] if W_o is tied."""
-        s = self.apply_dropout(s)
-        return matmul(s, self.P) if self.config.tied else s
+        return self.project_readout(self.apply_dropout(s))
 
     def inference_twin(self, quantize: bool) -> DeepLSTMInference:
         """Return the fast twin of `step`."""
@@ -281,16 +278,12 @@ class DeepLSTM(EncoderDecoder):
         """Run the decoder over given translations; see `EncoderDecoder.teacher_forced`."""
         encoded = self.encode_for_targets(pairs)
         packing = Packing.of(pairs.tgt_mask, pairs.tgt.device)
-        order = longest_first(pairs.tgt_mask).to(pairs.tgt.device)
+        order = longest_first(pairs.tgt_mask).to(pairs.tgt.device, non_blocking=True)
         start = encoded.h.index_select(0, order), encoded.c.index_select(0, order)
         embedded = self.target_embeddings(previous_words(pairs.tgt, packing))
         states, _ = self.decoder.run(embedded, start, packing, self.apply_dropout)
         readout = self._readout(states[-1])  # [N, n]
         return TeacherForced(readout, packing.pack(pairs.tgt), packing)
-
-    def output_words(self) -> Tensor:
-        """Return W_o, or E_y if it is tied; see `EncoderDecoder.output_words`."""
-        return self.E_y if self.config.tied else self.W_o
 
 
 def reverse_words(src: Tensor, src_mask: Tensor) -> Tensor:

@@ -106,14 +106,7 @@ class FixedContextModel(EncoderDecoder):
         self.V_o = matrix(m, 2 * maxout_size)
         self.C_o = matrix(summary, 2 * maxout_size)
         self.b_o = bias(2 * maxout_size)
-        if config.tied:
-            self.P = matrix(maxout_size, m)
-        elif config.softmax_rank:
-            self.P = matrix(maxout_size, config.softmax_rank)
-            self.F_o = matrix(tgt_size, config.softmax_rank)
-        else:
-            self.W_o = matrix(tgt_size, maxout_size)
-        self.b_y = bias(tgt_size)
+        self.declare_output(maxout_size, tgt_size, config.softmax_rank)
 
     @abstractmethod
     def summarise(self, src: Tensor, src_mask: Tensor) -> Tensor:
@@ -170,7 +163,8 @@ class FixedContextModel(EncoderDecoder):
         y = self.apply_dropout(self.target_embeddings(previous_words(pairs.tgt, packing)))  # [N, m]
         C_c, C_o_c = self._split(encoded.summary.index_select(0, packing.sentences))
         x = addmm(self.b_dec, y, self.W_dec) + C_c  # [N, 3n]
-        s_0 = encoded.start.index_select(0, longest_first(pairs.tgt_mask).to(pairs.tgt.device))
+        order = longest_first(pairs.tgt_mask).to(pairs.tgt.device, non_blocking=True)
+        s_0 = encoded.start.index_select(0, order)
         weights = self.U_zr_dec.unsqueeze(0), self.U_dec.unsqueeze(0)
         s = gru_scan(x.unsqueeze(0), s_0.unsqueeze(0), *weights, packing).squeeze(0)  # [N, n]
         return TeacherForced(self._readout(s, y, C_o_c), packing.pack(pairs.tgt), packing)
@@ -187,8 +181,7 @@ class FixedContextModel(EncoderDecoder):
         :return: Shape: [..., l], or [..., m] or [..., r] where the softmax is factored.
         """
         readout = matmul(s, self.U_o) + matmul(y, self.V_o) + C_o_c + self.b_o  # [..., 2l]
-        t = self.apply_dropout(maxout(readout))  # [..., l]
-        return matmul(t, self.P) if self.has_factors else t
+        return self.project_readout(self.apply_dropout(maxout(readout)))
 
     def inference_twin(self, quantize: bool) -> FixedContextInference:
         """Return the fast twin of `step`."""
@@ -197,14 +190,3 @@ class FixedContextModel(EncoderDecoder):
     def source_embeddings(self, words: Tensor) -> Tensor:
         """Return E_x x. Shape: [..., m]."""
         return self.apply_dropout(functional.embedding(words, self.E_x))
-
-    @property
-    def has_factors(self) -> bool:
-        """True if W_o is a product of two matrices, one of them P."""
-        return bool(self.config.tied or self.config.softmax_rank)
-
-    def output_words(self) -> Tensor:
-        """Return W_o, or its factor with one row per word; see `EncoderDecoder.output_words`."""
-        if self.config.tied:
-            return self.E_y
-        return self.F_o if self.config.softmax_rank else self.W_o

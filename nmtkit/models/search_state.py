@@ -127,6 +127,11 @@ def select_hypotheses(value: Tensor, parents: Tensor) -> Tensor:
     return value.flatten(0, 1).index_select(0, rows).view(*parents.shape, *value.shape[2:])
 
 
+def row_numbers(rows: Sequence[int], device: torch.device) -> Tensor:
+    """Return row numbers on a device, without waiting for it. Shape: [n], int64."""
+    return torch.tensor(rows, dtype=torch.int64).to(device, non_blocking=True)
+
+
 def replace_rows(value: Tensor, rows: Tensor, new: Tensor, padding: int = 0) -> Tensor:
     """Overwrite rows of a tensor, in place unless its second axis has to grow.
 

@@ -61,8 +61,8 @@ class WordSampler:
         index = torch.cumsum(is_there, 0) - 1
         absent = (1 - self._drawn[words]) * (1 - self._frequencies[words]) ** len(targets)
         logs = torch.log1p(-absent).float()
-        device = targets.device
-        return SampledWords(words.to(device), index[on_host].to(device), logs.to(device))
+        drawn = words, index[on_host], logs
+        return SampledWords(*(part.to(targets.device, non_blocking=True) for part in drawn))
 
 
 def _probabilities(weights: Tensor, size: int) -> Tensor:

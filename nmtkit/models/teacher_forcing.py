@@ -13,7 +13,7 @@ from nmtkit.models import kernels
 from nmtkit.models.base import OutputLayer, Scored
 from nmtkit.models.fast.output_layer import OutputInference
 from nmtkit.models.fast.output_layer import output_layer as fast_output_layer
-from nmtkit.models.layers import dropout, softmax_cost, target_log_probs
+from nmtkit.models.layers import bias, dropout, matmul, matrix, softmax_cost, target_log_probs
 from nmtkit.models.packing import Packing, longest_first
 from nmtkit.models.softmax_sampling import WordSampler
 from nmtkit.special_symbols import BOS
@@ -55,19 +55,44 @@ class TeacherForced(NamedTuple):
 class EncoderDecoder(nn.Module):
     """A `TranslationModel` whose cost and scores follow from `teacher_forced`.
 
-    :param config: with a field `dropout`.
+    The output matrix W_o may be the product of two matrices; one of them, P, is then applied in the
+    readout (`declare_output`).
+
+    :param config: with a field `dropout`, and `tied` if the output matrix may be a product.
     """
 
     reads_source = True
     has_attention = False
     inference: OutputInference | None
     E_y: Tensor
+    W_o: Tensor
+    F_o: Tensor
+    P: Tensor | None
     b_y: Tensor
 
     def __init__(self, config: Any) -> None:
         super().__init__()
         self.config = config
         self.inference = None  # fast twin of `encode` and `step`, set by `for_inference`
+
+    def declare_output(self, width: int, words: int, rank: int = 0) -> None:
+        """Declare the output matrix and its bias b_y [K].
+
+        If `config.tied`, W_o = E_y P with P [m, l]; else if `rank` r is above 0, W_o = F_o P with
+        F_o [K, r] and P [r, l]; else W_o [K, l] is one matrix. P is stored transposed.
+
+        :param width: l, width of t_i.
+        :param words: K, size of the target vocabulary.
+        """
+        self.P = None
+        if self.config.tied:
+            self.P = matrix(width, self.E_y.size(1))
+        elif rank:
+            self.P = matrix(width, rank)
+            self.F_o = matrix(words, rank)
+        else:
+            self.W_o = matrix(words, width)
+        self.b_y = bias(words)
 
     @torch.no_grad()
     def initialise(self) -> None:
@@ -101,9 +126,15 @@ class EncoderDecoder(nn.Module):
         encoded = self.encode(pairs.src, pairs.src_mask)
         return encoded if pairs.sources is None else encoded.select_sentences(pairs.sources)
 
-    @abstractmethod
     def output_words(self) -> Tensor:
-        """Return W of the output layer, one row per word. Shape: [K, l]."""
+        """Return W_o, or its factor with one row per word. Shape: [K, l], [K, m] or [K, r]."""
+        if self.P is None:
+            return self.W_o
+        return self.E_y if self.config.tied else self.F_o
+
+    def project_readout(self, t: Tensor) -> Tensor:
+        """Return P t_i if W_o is a product, or else t_i. [..., l] to [..., l, m or r]."""
+        return t if self.P is None else matmul(t, self.P)
 
     def output_layer(self) -> OutputLayer:
         """Return the layer of `output_words` and the bias; see `TranslationModel.output_layer`."""

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from nmtkit.errors import ModelError
 from nmtkit.models.base import TranslationModel
-from nmtkit.models.search_state import EncodedSource
+from nmtkit.models.search_state import EncodedSource, row_numbers
 from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.special_symbols import BOS, EOS
 
@@ -57,28 +57,44 @@ def _alignments(
     hypotheses: Sequence[Sequence[Hypothesis]],
 ) -> list[list[Tensor]] | None:
     """Compute the alignment of each hypothesis [len(ids), T_x]; None if the model has none."""
-    tokens = _pad_hypotheses(hypotheses).to(lengths.device)  # [B, n, T_y]
-    rows: list[list[Tensor]] = [[] for _ in hypotheses]  # per sentence and step: [n, T_x]
-    widths: list[int] = lengths.tolist()
+    tokens = _pad_hypotheses(hypotheses).to(lengths.device, non_blocking=True)  # [B, n, T_y]
+    steps: list[tuple[list[int], Tensor]] = []  # sentences, and their rows [b, n, T_x]
     prev = torch.full_like(tokens[:, :, 0], BOS)  # [B, n]
     state = model.initial_state(encoded).select_hypotheses(torch.zeros_like(prev))
     sentences = list(range(len(hypotheses)))
     for step in range(tokens.size(2)):
         active = [i for i, s in enumerate(sentences) if step < _max_length(hypotheses[s])]
         if len(active) < len(sentences):
-            chosen = torch.tensor(active, device=lengths.device)
+            chosen = row_numbers(active, lengths.device)
             sentences = [sentences[i] for i in active]
             encoded, state = encoded.select_sentences(chosen), state.select_sentences(chosen)
             prev, tokens = prev[chosen], tokens[chosen]
         _, state, alignment = model.step(prev, state, encoded)
         if alignment is None:
             return None
+        steps.append((sentences, alignment))
+        prev = tokens[:, :, step]
+    return _matrices(steps, lengths, hypotheses)
+
+
+def _matrices(
+    steps: Sequence[tuple[list[int], Tensor]],
+    lengths: Tensor,
+    hypotheses: Sequence[Sequence[Hypothesis]],
+) -> list[list[Tensor]]:
+    """Return the alignment of each hypothesis [len(ids), T_x], in the host's memory.
+
+    :param steps: the sentences of each step, and their rows of n hypotheses. Shape: [b, n, T_x].
+    :param lengths: T_x of each sentence. Shape: [B].
+    """
+    widths: list[int] = lengths.tolist()
+    rows: list[list[Tensor]] = [[] for _ in hypotheses]  # per sentence and step: [n, T_x]
+    for sentences, alignment in steps:
         for sentence, matrix in zip(sentences, alignment.cpu(), strict=True):
             rows[sentence].append(matrix[:, : widths[sentence]])
-        prev = tokens[:, :, step]
     return [
-        [torch.stack([row[n] for row in steps[: len(h.ids)]]) for n, h in enumerate(sentence)]
-        for sentence, steps in zip(hypotheses, rows, strict=True)
+        [torch.stack([row[n] for row in of_sentence[: len(h.ids)]]) for n, h in enumerate(sentence)]
+        for sentence, of_sentence in zip(hypotheses, rows, strict=True)
     ]
 
 

@@ -35,6 +35,11 @@ class EncodedBatch(NamedTuple):
         return EncodedBatch(encoded, self.lengths[rows], candidates, constraints)
 
 
+def source_lengths(src: Tensor, src_mask: Tensor) -> Tensor:
+    """Return T_x of each sentence, on the device of `src`. Shapes: [B, T_x] to [B]."""
+    return src_mask.sum(1).to(src.device, non_blocking=True)
+
+
 class BatchQueue:
     """Iterates over the sentences of batches, a few at a time; batches are read lazily."""
 

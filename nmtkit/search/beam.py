@@ -47,8 +47,19 @@ from torch.nn import functional
 from nmtkit.config import SearchConfig
 from nmtkit.errors import ModelError
 from nmtkit.models.base import TranslationModel
-from nmtkit.models.search_state import EncodedSource, Refillable, SearchState, replace_rows
-from nmtkit.search.batch_queue import BatchQueue, EncodedBatch, replace_sentences
+from nmtkit.models.search_state import (
+    EncodedSource,
+    Refillable,
+    SearchState,
+    replace_rows,
+    row_numbers,
+)
+from nmtkit.search.batch_queue import (
+    BatchQueue,
+    EncodedBatch,
+    replace_sentences,
+    source_lengths,
+)
 from nmtkit.search.beam_history import BeamHistory, score_dtype
 from nmtkit.search.candidates import PADDING, CandidateScorer
 from nmtkit.search.coverage import rerank_by_coverage
@@ -161,7 +172,7 @@ def beam_search(
     """
     with torch.inference_mode():
         encoded = [model.encode(src, src_mask) for model in models]
-        batch = EncodedBatch(encoded, src_mask.sum(1))
+        batch = EncodedBatch(encoded, source_lengths(src, src_mask))
         check_settings(settings, n_best)
         n_candidates = hypotheses_to_rerank(settings, n_best)
         hypotheses = search_batches(models, [batch], settings, n_candidates, averaging)
@@ -238,7 +249,7 @@ class _BeamSearch:
             self._constrained.advance(parents, self._beam.tokens)
         newly_done = sorted(set(done) - self._free_rows)
         if newly_done:
-            rows = torch.tensor(newly_done, device=parents.device)
+            rows = row_numbers(newly_done, parents.device)
             self._beam = retire(self._beam, rows, self.history)
             self._free_rows.update(newly_done)
 
@@ -251,7 +262,7 @@ class _BeamSearch:
         if self._constrained is None or not self._constrained.rows:
             return self._scorer.best(readouts, beam.scores, count, mask)
         device = beam.scores.device
-        rows = torch.tensor(self._constrained.rows, device=device)
+        rows = row_numbers(self._constrained.rows, device)
         constrained = self._constrained.best(
             self._scorer.select(rows),
             [readout[rows] for readout in readouts],
@@ -264,7 +275,7 @@ class _BeamSearch:
         )
         if len(rows) == self._rows:
             return constrained
-        free = torch.tensor(self._constrained.free_rows, device=device)
+        free = row_numbers(self._constrained.free_rows, device)
         expansions = self._scorer.select(free).best(
             [readout[free] for readout in readouts],
             beam.scores[free],
@@ -307,7 +318,7 @@ class _BeamSearch:
         """Put waiting sentences into free rows."""
         batch = self._queue.take(len(self._free_rows))
         free = [self._free_rows.pop() for _ in range(len(batch.lengths))]
-        rows = torch.tensor(free, device=batch.lengths.device)
+        rows = row_numbers(free, batch.lengths.device)
         states, beam, constrained = self._initial(batch)
         self._encoded = replace_sentences(self._encoded, rows, batch.encoded)
         self._states = replace_sentences(self._states, rows, states)
@@ -320,7 +331,7 @@ class _BeamSearch:
     def _drop_free_rows(self) -> None:
         """Remove the rows of sentences that are done."""
         kept = [row for row in range(self._rows) if row not in self._free_rows]
-        rows = torch.tensor(kept, device=self._beam.sentences.device)
+        rows = row_numbers(kept, self._beam.sentences.device)
         self._free_rows.clear()
         self._rows = len(kept)
         self._beam = self._beam.select(rows)

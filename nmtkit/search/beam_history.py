@@ -179,7 +179,7 @@ def _by_sentence(
     if not ended:
         return by_sentence
     flat = [_flatten(step) for step in ended]
-    joined = EndedHypotheses(*(torch.cat(parts) for parts in zip(*flat, strict=True)))
+    joined = EndedHypotheses(*(torch.cat(parts).cpu() for parts in zip(*flat, strict=True)))
     real = joined.scores > -torch.inf
     columns = [column[real].tolist() for column in joined]
     ended_columns = enumerate(zip(*columns, strict=True))

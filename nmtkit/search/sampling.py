@@ -17,7 +17,7 @@ from nmtkit.config import SearchConfig
 from nmtkit.errors import ConfigError, ModelError
 from nmtkit.models.base import TranslationModel
 from nmtkit.search.alignments import with_alignments
-from nmtkit.search.batch_queue import EncodedBatch
+from nmtkit.search.batch_queue import EncodedBatch, source_lengths
 from nmtkit.search.candidates import CandidateScorer
 from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, ModelAveraging
@@ -70,7 +70,7 @@ def sample(
     """
     with torch.inference_mode():
         encoded = [model.encode(src, src_mask) for model in models]
-        batch = EncodedBatch(encoded, src_mask.sum(1))
+        batch = EncodedBatch(encoded, source_lengths(src, src_mask))
         return sample_batch(models, batch, settings, n, seeds, alignments)
 
 
@@ -94,14 +94,14 @@ def sample_batch(
     with torch.inference_mode():
         lengths = batch.lengths
         limits = step_limits(lengths, settings.max_length_ratio)
+        counts = zip(seeds, limits.tolist(), strict=True)
         uniforms = torch.nn.utils.rnn.pad_sequence(
-            [uniform_numbers(seed, n, limit) for seed, limit in zip(seeds, limits, strict=True)],
-            batch_first=True,
+            [uniform_numbers(seed, n, limit) for seed, limit in counts], batch_first=True
         ).transpose(1, 2)  # [B, n, steps]
         samples = Samples(
             sentences=torch.arange(len(lengths), device=lengths.device),
             limits=limits,
-            uniforms=uniforms.to(lengths.device),
+            uniforms=uniforms.to(lengths.device, non_blocking=True),
             tokens=torch.full((len(lengths), n), BOS, device=lengths.device),
             finished=torch.zeros(len(lengths), n, dtype=torch.bool, device=lengths.device),
         )
@@ -111,10 +111,10 @@ def sample_batch(
         return with_alignments(models[:1], batch.encoded[:1], lengths, hypotheses)
 
 
-def uniform_numbers(seed: int, n: int, limit: int | Tensor) -> Tensor:
+def uniform_numbers(seed: int, n: int, limit: int) -> Tensor:
     """Draw the random numbers for a sentence's samples. Shape: [limit, n], float64."""
     random = torch.Generator().manual_seed(seed)
-    return torch.rand(int(limit), n, generator=random, dtype=torch.float64)
+    return torch.rand(limit, n, generator=random, dtype=torch.float64)
 
 
 def draw_tokens(

@@ -56,7 +56,7 @@ class CostGradient:
     def __call__(self, work: Work) -> torch.Tensor:
         """Add the gradient of some batches to that of the parameters; return their cost."""
         cost = torch.zeros([], device=self.device)
-        scale = torch.tensor(work.scale, device=self.device)
+        scale = torch.full([], work.scale, device=self.device)
         for batch in work.batches:
             if batch.lines:
                 loss = self._loss(batch, work)

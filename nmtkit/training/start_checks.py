@@ -33,6 +33,20 @@ CHANGEABLE_SETTINGS = {
 """Settings of training that may differ when a training is resumed, besides those of search."""
 
 
+def check_output_matrix(config: Config) -> None:
+    """Raise ConfigError if a new training sets two ranks for the output matrix.
+
+    Where an old one did, `tied` counts.
+    """
+    model = config.model
+    rank = getattr(model, "softmax_rank", 0)
+    if rank and rank != type(model).softmax_rank and model.tied:
+        raise ConfigError(
+            f"model.softmax_rank = {rank}: the rank of a tied output matrix is model.embedding;"
+            " leave it out, or set model.tied to false"
+        )
+
+
 def check_same_training(folder: Path, config: Config, data: Path) -> None:
     """Check that settings, shortlists and data are those that a training was started with.
 

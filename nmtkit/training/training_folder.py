@@ -31,7 +31,12 @@ from nmtkit.training.provenance import (
     train_command,
 )
 from nmtkit.training.settings import make_config
-from nmtkit.training.start_checks import check_inputs, check_prepared, check_same_training
+from nmtkit.training.start_checks import (
+    check_inputs,
+    check_output_matrix,
+    check_prepared,
+    check_same_training,
+)
 
 log = logging.getLogger("nmtkit")
 
@@ -95,6 +100,8 @@ class TrainingFolder:
         self.is_planned = self.is_new and bool(request.seconds) and not request.names_settings
         check_folder(folder)
         self.config = self._settings()
+        if self.is_new:
+            check_output_matrix(self.config)
         check_prepared(request.prepared)
         if request.tensorboard:
             require_tensorboard()

@@ -113,7 +113,7 @@ def build_validation(
         translations: dict[int, list[str]] = {}  # tokens by line number
         inference_model = model.for_inference()
         for batch in batches:
-            src, src_mask = batch.src.to(device), batch.src_mask.to(device)
+            src, src_mask = batch.to(device)[:2]
             n_best_lists = beam_search([inference_model], src, src_mask, search, n_best=1)
             for line, n_best in zip(batch.lines, n_best_lists, strict=True):
                 translations[line] = tgt_vocab.tokens(n_best[0].words)

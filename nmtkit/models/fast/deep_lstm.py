@@ -38,7 +38,7 @@ class DeepLSTMInference(OutputInference):
         upper = zip(list(decoder.W)[1:], list(decoder.U)[1:], strict=True)
         self._U = maybe_int8(decoder.U[0])  # [n, 4n]
         self._W_U = [maybe_int8(torch.cat([W, U])) for W, U in upper]  # [2n, 4n] each
-        self._P = maybe_int8(model.P) if model.config.tied else None
+        self._P = None if model.P is None else maybe_int8(model.P)
         super().__init__(model.output_words(), model.b_y, quantize)
         self._word_terms: Callable[[Tensor], Tensor] = self._compute_word_terms
         if model.E_y.device.type == "cpu":

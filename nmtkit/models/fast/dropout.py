@@ -13,7 +13,7 @@ def dropout(values: Tensor, share: float) -> Tensor:
     """
     if share == 0:
         return values
-    if values.is_cuda:
+    if values.device.type != "cpu":
         return functional.dropout(values, share)
     words = (values.numel() + 3) // 4  # four values for each 64 bits
     bits = torch.empty(words, dtype=torch.int64).random_(-(2**63), None).view(torch.int16)

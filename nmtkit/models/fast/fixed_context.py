@@ -38,7 +38,7 @@ class FixedContextInference(OutputInference):
         self._b_dec_o = torch.cat([model.b_dec, model.b_o])
         self._U_zr, self._U = maybe_int8(model.U_zr_dec), maybe_int8(model.U_dec)
         self._U_o = maybe_int8(model.U_o)
-        self._P = maybe_int8(model.P) if model.has_factors else None
+        self._P = None if model.P is None else maybe_int8(model.P)
         super().__init__(model.output_words(), model.b_y, quantize)
         self._word_terms: Callable[[Tensor], Tensor] = self._compute_word_terms
         if model.E_y.device.type == "cpu":

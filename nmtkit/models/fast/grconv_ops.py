@@ -117,7 +117,7 @@ def _left_children(packing: Packing) -> Tensor:
     sizes = torch.tensor(packing.sizes)
     before = sizes[:-1].repeat_interleave(sizes[1:])  # rows from a position to the one before
     rows = torch.arange(int(sizes[0]), int(sizes.sum())) - before
-    return rows.to(packing.rows.device)
+    return rows.to(packing.rows.device, non_blocking=True)
 
 
 def _children(left: Tensor, counts: list[int], sizes: list[int], t: int) -> tuple[Tensor, slice]:

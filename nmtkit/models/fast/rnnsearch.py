@@ -64,7 +64,7 @@ class RNNsearchInference(OutputInference):
         self._W_V_o = torch.cat([model.W_dec, model.V_o], dim=1)
         self._b_dec_o = torch.cat([model.b_dec, model.b_o])
         self._U, self._U_o = maybe_int8(model.U_dec), maybe_int8(model.U_o)
-        self._P = maybe_int8(model.P) if model.config.tied else None
+        self._P = None if model.P is None else maybe_int8(model.P)
         super().__init__(model.output_words(), model.b_y, quantize)
         self._source_terms: Callable[[Tensor], Tensor] = self._compute_source_terms
         self._word_terms: Callable[[Tensor], Tensor] = self._compute_word_terms
@@ -93,7 +93,7 @@ class RNNsearchInference(OutputInference):
             packing.pad(keys + model.b_a),
             packing.pad(values),
             s_0.index_select(0, packing.ranks),
-            src_mask.to(src.device),
+            src_mask.to(src.device, non_blocking=True),
         )
 
     def step(self, prev: Tensor, state: Any, encoded: Any) -> Step:

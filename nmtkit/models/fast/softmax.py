@@ -65,17 +65,23 @@ def _chunk_size(W: Tensor) -> int:
     return chunk_rows(min(MAX_LOGITS // words, width + width // 2))
 
 
-def _log_probs(
-    probabilities: Tensor, readout: Tensor, W: Tensor, bias: Tensor, targets: Tensor
-) -> Tensor:
-    """Return the logs of the targets' probabilities, recomputed where these are too small.
+def _log_probs(logits: Tensor, p: Tensor, words: Tensor) -> Tensor:
+    """Return log p of each row's word, from the logits where p is too small.
 
-    Shape: [N].
+    On a GPU all are from the logits: to ask where p is small would make the host wait for it.
+
+    :param logits: Shape: [r, K].
+    :param p: their softmax. Shape: [r, K].
+    :param words: Shape: [r, 1].
+    :return: Shape: [r, 1].
     """
+    if logits.device.type != "cpu":
+        return logits.gather(1, words) - logits.logsumexp(1, keepdim=True)
+    probabilities = p.gather(1, words)
     logs = probabilities.log()
-    tiny = (probabilities < MIN_PROBABILITY).nonzero().squeeze(1)
+    tiny = (probabilities < MIN_PROBABILITY).nonzero()[:, 0]
     if len(tiny):
-        logs[tiny] = target_log_probs(readout[tiny].to(W.dtype), W, bias, targets[tiny])
+        logs[tiny] = logits[tiny].log_softmax(1).gather(1, words[tiny])
     return logs
 
 
@@ -98,27 +104,27 @@ class _SoftmaxCost(Function):
             torch.zeros_like(value) if needs_grad else value.new_empty(0)
             for value in (readout, W, bias)
         )
-        target_probs = W.new_empty(readout.size(0))
+        log_probs = W.new_empty(readout.size(0), 1)
         cost = W.new_zeros(())
         rows = _chunk_size(W)
         scratch = W.new_empty(min(rows, readout.size(0)), W.size(0))
         with torch.autocast(W.device.type, enabled=False):
             for start in range(0, readout.size(0), rows):
-                part, words = low_readout[start : start + rows], targets[start : start + rows]
+                part = low_readout[start : start + rows]
+                words = targets[start : start + rows].unsqueeze(1)  # [rows, 1]
                 logits = packed_W_t.addmm(bias, part)  # [rows, K]
                 p = torch.softmax(logits, dim=1, out=scratch[: part.size(0)])
-                target = p.gather(1, words.unsqueeze(1))
-                target_probs[start : start + rows] = target.squeeze(1)
+                log_probs[start : start + rows] = _log_probs(logits, p, words)
                 if smoothing:  # the normaliser cancels in differences of log-probabilities
-                    picked = logits.gather(1, words.unsqueeze(1)).squeeze(1)
-                    cost -= smoothing * (logits.mean(1) - picked).sum()
+                    picked = logits.gather(1, words)
+                    cost -= smoothing * (logits.mean(1, keepdim=True) - picked).sum()
                 if needs_grad:
-                    minus_target = p.new_full((1, 1), smoothing - 1).expand(words.size(0), 1)
-                    low_p = p.scatter_add_(1, words.unsqueeze(1), minus_target).to(dtype)
+                    minus_target = p.new_full((1, 1), smoothing - 1).expand_as(words)
+                    low_p = p.scatter_add_(1, words, minus_target).to(dtype)
                     grad_readout[start : start + rows] = packed_W.matmul(low_p)
                     addmm_transposed_(grad_W, low_p, part)
                     grad_bias += p.sum(0)
-            cost -= _log_probs(target_probs, readout, W, bias, targets).sum()
+            cost -= log_probs.sum()
         if needs_grad and smoothing:
             share = smoothing / W.size(0)
             grad_readout -= share * W.sum(0)

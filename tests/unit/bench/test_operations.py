@@ -1,5 +1,6 @@
 """Formulas for the operations of the models equal counted operations."""
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,19 @@ from operations import (
     joeynmt,
     marian,
     opennmt,
+    products_of,
     rnnsearch,
     training_operations,
 )
 from systems import COUNTS, model_settings
 
-from nmtkit.models import MODELS
+from nmtkit.models import MODELS, model_name
+from nmtkit.models.cslm import CSLMConfig
+from nmtkit.models.deep_lstm import DeepLSTMConfig
+from nmtkit.models.grconv import GrConvConfig
+from nmtkit.models.phrase_rnn import PhraseRNNConfig
+from nmtkit.models.rnnenc import RNNencConfig
+from nmtkit.models.rnnsearch import RNNsearchConfig
 from tests.unit.models.test_work import Work
 
 Matrix = npt.NDArray[np.float64]
@@ -113,6 +121,42 @@ def test_operations_of_the_other_models_equal_a_count_by_torch(name: str) -> Non
     counted = 2 * counter.products / (4 * tgt_len)
     needed = training_operations(COUNTS[name](sizes, words), src_len, tgt_len)
     assert counted == pytest.approx(needed, rel=0.15 if name == "grconv" else 0.02)
+
+
+CONFIGS: dict[str, Any] = {
+    "rnnenc, factored": RNNencConfig(30, 40, 20, softmax_rank=35),
+    "phrase-rnn": PhraseRNNConfig(30, 40, 20, softmax_rank=25),
+    "grconv": GrConvConfig(30, 55, 40, 20),
+    "deep-lstm, tied": DeepLSTMConfig(30, 40, layers=3, tied=True),
+    "cslm": CSLMConfig(5, 20, 45, 35),
+}
+
+
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=list(CONFIGS))
+def test_operations_of_a_config_equal_a_count_by_torch(config: Any) -> None:
+    counted, needed = counted_and_needed(config)
+    assert counted == pytest.approx(needed, rel=0.15 if "units" in vars(config) else 0.02)
+
+
+@pytest.mark.parametrize("changes", [{"tied": True}, {"softmax_rank": 35}], ids=str)
+def test_factors_of_the_output_matrix_are_counted(changes: dict[str, Any]) -> None:
+    """RNNsearch itself multiplies less than its equations, so that only changes are compared."""
+    plain = RNNsearchConfig(30, 40, 50, 20)
+    changed = counted_and_needed(dataclasses.replace(plain, **changes))
+    counted, needed = np.subtract(changed, counted_and_needed(plain))
+    assert counted == pytest.approx(needed, rel=0.02)
+
+
+def counted_and_needed(config: Any) -> tuple[float, float]:
+    """Return operations per target word of a training step, as torch counts and as we do."""
+    words, src_len, tgt_len = 300, 12, 9
+    model = MODELS[model_name(config)](config, words, words)
+    src, tgt = torch.randint(words, (4, src_len)), torch.randint(words, (4, tgt_len))
+    with Work() as counter:
+        model.loss(src, src >= 0, tgt, tgt >= 0).backward()
+    products = products_of(model_name(config), config, words)
+    counted = 2 * counter.products / (4 * tgt_len)
+    return counted, training_operations(products, src_len, tgt_len)
 
 
 def test_doubling_the_vocabulary_doubles_the_softmax() -> None:

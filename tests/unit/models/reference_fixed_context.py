@@ -13,6 +13,7 @@ from tests.unit.models.reference_rnnsearch import (
     Array,
     Unit,
     gru_step,
+    output_matrix_of,
     paired_maxima,
     parameters,
     softmax,
@@ -87,15 +88,13 @@ def encoder_of(model: Any) -> Unit:
 def decoder_of(model: Any) -> Decoder:
     p = parameters(model)
     n = len(p["b_s"])
-    words = p["E_y"] if model.config.tied else p.get("F_o", p.get("W_o"))
-    assert words is not None
     return Decoder(
         E_y=p["E_y"],
         unit=split_unit(p["W_dec"], p["U_zr_dec"], p["U_dec"], p["b_dec"]),
         C=p["C"][:, 2 * n :].T,
         C_z=p["C"][:, :n].T,
         C_r=p["C"][:, n : 2 * n].T,
-        W_o=words @ p["P"].T if "P" in p else words,
+        W_o=output_matrix_of(p),
         **{name: p[name] for name in ("b_s", "b_o", "b_y")},
         **{name: p[name].T for name in ("W_s", "U_o", "V_o", "C_o")},
     )

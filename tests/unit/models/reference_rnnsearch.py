@@ -183,6 +183,11 @@ def split_unit(W: Array, U_zr: Array, U: Array, b: Array) -> Unit:
     )
 
 
+def output_matrix_of(p: dict[str, Array]) -> Array:
+    """Multiply the factors of W_o [K, l]: F_o P or, if it is tied, E_y P."""
+    return p.get("F_o", p["E_y"]) @ p["P"].T if "P" in p else p["W_o"]
+
+
 def weights_of(model: Any) -> Weights:
     """Split the joined parameters of `nmtkit.models.rnnsearch.RNNsearch`.
 
@@ -210,7 +215,7 @@ def weights_of(model: Any) -> Weights:
         C=p["C"][:, third[2]].T,
         C_z=p["C"][:, third[0]].T,
         C_r=p["C"][:, third[1]].T,
-        W_o=p["E_y"] @ p["P"].T if "P" in p else p["W_o"],
+        W_o=output_matrix_of(p),
         **{name: p[name] for name in names},
         **{name: p[name].T for name in transposed},
     )

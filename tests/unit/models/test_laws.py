@@ -37,6 +37,10 @@ CASES = {
     "rnnsearch, groundhog, tied": RNNsearchConfig(
         2, 3, 4, 2, decoder_variant="groundhog", tied=True
     ),
+    "rnnsearch, paper-v2, factored": RNNsearchConfig(
+        2, 3, 4, 2, decoder_variant="paper-v2", softmax_rank=5
+    ),
+    "rnnsearch, groundhog, factored": RNNsearchConfig(2, 3, 4, 2, softmax_rank=3),
     "rnnenc": RNNencConfig(2, 3, 2),
     "rnnenc, tied": RNNencConfig(2, 3, 2, tied=True),
     "phrase-rnn": PhraseRNNConfig(2, 3, 2, softmax_rank=3),

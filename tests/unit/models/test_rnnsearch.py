@@ -19,15 +19,22 @@ TARGETS = [[2, 6, 0], [4, 1, 3, 5, 0], [0]]
 DECODER_VARIANTS: list[Any] = ["paper-v1", "paper-v2", "groundhog"]
 
 
-@pytest.fixture(params=[False, True], ids=["own", "tied"])
-def tied(request):
-    return request.param
+OUTPUT_MATRICES: dict[str, dict[str, Any]] = {
+    "one matrix": {},
+    "tied": {"tied": True},
+    "factored": {"softmax_rank": 5},
+}
+
+
+@pytest.fixture(params=list(OUTPUT_MATRICES))
+def output_matrix(request):
+    return OUTPUT_MATRICES[request.param]
 
 
 @pytest.fixture(params=DECODER_VARIANTS)
-def model(request, tied):
+def model(request, output_matrix):
     torch.manual_seed(4)
-    config = RNNsearchConfig(3, 4, 5, 2, decoder_variant=request.param, tied=tied)
+    config = RNNsearchConfig(3, 4, 5, 2, decoder_variant=request.param, **output_matrix)
     model = RNNsearch(config, 9, 7).double().eval()
     with torch.no_grad():
         for parameter in model.parameters():
@@ -148,6 +155,7 @@ def test_the_papers_sizes_are_the_defaults():
     config = RNNsearchConfig()
     assert (config.embedding, config.hidden, config.align, config.maxout) == (620, 1000, 1000, 500)
     assert (config.tied, config.dropout, config.initialisation) == (False, 0.0, "paper")
+    assert config.softmax_rank == 0  # W_o is one matrix; GroundHog's factors are an option
 
 
 def initialised(**changes):
@@ -185,6 +193,9 @@ def test_parameters_have_the_papers_sizes():
     assert {name: shape for name, shape in joined.items() if len(shape) > 1} == matrices
     tied = shapes(initialised(tied=True))
     assert "W_o" not in tied and tied["P"] == (pool, m)
+    factored = shapes(initialised(softmax_rank=44))
+    assert "W_o" not in factored
+    assert (factored["F_o"], factored["P"]) == ((K_y, 44), (pool, 44))
 
 
 @pytest.mark.parametrize("initialisation", ["paper", "scaled"])
@@ -207,16 +218,16 @@ def test_biases_are_0(initialisation):
     assert all((parameters[name] == 0).all() for name in biases)
 
 
-@pytest.mark.parametrize("tied", [False, True])
-def test_the_papers_normal_distributions(tied):
-    parameters = initialised(tied=tied)
+def test_the_papers_normal_distributions(output_matrix):
+    parameters = initialised(**output_matrix)
     assert (parameters["v_a"] == 0).all()
     others = {
         name: value
         for name, value in parameters.items()
         if value.dim() > 1 and not name.startswith("U_zr") and name not in ("U_enc", "U_dec")
     }
-    assert ("P" in others) == tied
+    assert ("P" in others) == bool(output_matrix)
+    assert ("F_o" in others) == ("softmax_rank" in output_matrix)
     for name, value in others.items():
         std = 0.001 if name in ("W_a", "U_a") else 0.01
         count = value.numel()
@@ -236,6 +247,8 @@ def test_scaled_matrices_have_the_bounds_of_glorot_and_bengio():
         assert 0.98 * bound < largest <= bound, name
     for name in ("E_x", "E_y"):
         assert abs(float(parameters[name].std()) * 40**0.5 - 1) < 0.05
+    factor = initialised(initialisation="scaled", softmax_rank=44)["F_o"]
+    assert abs(float(factor.std()) * 44**0.5 - 1) < 0.05
     assert abs(float(parameters["v_a"].std()) * 56**0.5 - 1) < 0.4
 
 

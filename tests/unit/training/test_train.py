@@ -322,6 +322,26 @@ def test_a_model_without_attention_cannot_be_guided(prepared, tmp_path):
     assert not (tmp_path / "model").exists()
 
 
+def test_a_factored_softmax_is_trained_saved_and_translates(run):
+    settings = ["model.tied=false", "model.softmax_rank=3", "training.softmax_samples=4"]
+    settings += ["training.cooldown=0"]
+    folder = run("model", *settings, "training.max_updates=4")
+    assert read_config(folder).model.softmax_rank == 3
+    assert_same_training(run("again", *settings), run("model", *settings))  # the second resumes
+    for quantize in (False, True):
+        translator = Translator.load(folder, device="cpu", quantize=quantize)
+        assert len(list(translator.translate(["alpha beta"], tokenized=True))) == 1
+
+
+def test_a_new_training_sets_one_rank_of_the_output_matrix(run, prepared, tmp_path):
+    with pytest.raises(ConfigError, match="softmax_rank = 3: .* set model.tied to false"):
+        run("model", "model.softmax_rank=3", "model.tied=true")
+    assert not (tmp_path / "model").exists()
+    sizes = {"model.embedding": 4, "model.hidden": 5, "model.maxout": 3}
+    settings = {**sizes, "model.tied": True, "training.max_updates": 1}
+    train(prepared, tmp_path / "tied", "phrase-rnn", settings=settings, device="cpu")  # its default
+
+
 def test_force_starts_again(run):
     first = contents(run("model", "training.seed=2"))
     plain = run("plain")
