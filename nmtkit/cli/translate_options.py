@@ -86,7 +86,6 @@ FILES_AND_FORMAT = group(
     option(
         "--scores",
         is_flag=True,
-        common=True,
         help="Write 'SCORE<TAB>TRANSLATION'. '<TAB>unfinished' follows translations that reached"
         " the maximum length.",
     ),

@@ -16,7 +16,7 @@ from nmtkit.inference.stream_batching import Batches
 from nmtkit.model_folder import LoadedModel, load_models
 from nmtkit.models import kernels
 from nmtkit.models.base import TranslationModel
-from nmtkit.search.batch_queue import EncodedBatch, source_lengths
+from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.candidates import PADDING
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, ModelAveraging
 from nmtkit.special_symbols import EOS
@@ -162,7 +162,8 @@ class Ensemble:
             encoded = [
                 model.encode(*batch) for model, batch in zip(self.models, batches, strict=True)
             ]
-        return encoded, source_lengths(*batches[0])
+        src, src_mask = batches[0]
+        return encoded, src_mask.sum(1).to(src.device, non_blocking=True)
 
     def encoded_batches(
         self,

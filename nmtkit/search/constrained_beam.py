@@ -239,8 +239,9 @@ class _Hypothesis(NamedTuple):
             if not score > -math.inf:  # forbidden, or not a number
                 continue
             if token == EOS:
-                rank = -score - credit
-                yield Candidate(rank, self.slot, token, score, sentence.level(state), self.progress)
+                after = Progress(state, credit - debt)
+                found = sentence.level(state)
+                yield Candidate(-score - after.credit, self.slot, token, score, found, after)
             elif token in moves:
                 after = self._after(moves[token], log_probs)
                 found = sentence.level(after.state)

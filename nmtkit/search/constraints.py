@@ -5,7 +5,7 @@ A term has alternatives, sequences of tokens; a translation must have one of the
 middle of. Terms share no tokens, and begin and end where words do.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -193,15 +193,14 @@ class ConstrainedSentence:
 
     def allows(self, tokens: Iterable[int]) -> bool:
         """Return whether tokens have no forbidden sequence, as whole words."""
-        state, allowed = State(), True
+        state = State()
         for token in tokens:
             if state.must_go_on and not self._goes_on[token]:
                 return False
             state = self.move(state, token).state
-            allowed = not state.must_go_on
             if state.must_go_on and not self.opens[token]:
                 return False
-        return allowed
+        return not state.must_go_on
 
     def move(self, state: State, token: int, order: Tokens | None = None) -> Move:
         """Return the state after one more token.
@@ -275,13 +274,19 @@ class ConstrainedSentence:
             begun = (node for node, _ in state.begun)
             nodes = (self._terms, self._bad, *begun, *state.bad)
             tokens = {token for node in nodes for token in node.following}
-            moves = {token: self._move(state, token, order) for token in tokens}
+            ranks = {term: rank for rank, term in enumerate(order)}
+            moves = {token: self._move(state, token, ranks) for token in tokens}
             self._moves[state, order] = moves
         return moves
 
-    def _move(self, state: State, token: int, order: Tokens) -> Move:
+    def _move(self, state: State, token: int, ranks: Mapping[int, int]) -> Move:
+        """Return what a token means; of the terms that it begins those of lower rank come first."""
         inside = state.is_open and self._goes_on[token]
-        fresh = [] if inside else [(self._terms, term) for term in order]
+        fresh: list[tuple[_Node, int]] = []
+        if not inside and token in self._terms.following:
+            node = self._terms.following[token]
+            unmet = [term for term in node.ends | node.below if term in ranks]
+            fresh = [(self._terms, term) for term in sorted(unmet, key=ranks.__getitem__)]
         reached = _follow((*state.begun, *fresh), token)
         ended = next(((node, term) for node, term, _ in reached if term in node.ends), None)
         met = state.met if ended is None else state.met | 1 << ended[1]
