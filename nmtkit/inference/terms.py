@@ -27,7 +27,7 @@ class LineTerms(NamedTuple):
     """The terms of a line.
 
     constraints: on its translations. terms: that of each constraint. impossible: terms that the
-    model cannot write, or that are forbidden at the same time.
+    model cannot write or that are forbidden at the same time, and those beyond `MAX_TERMS`.
     """
 
     constraints: Constraints
@@ -56,24 +56,31 @@ class TermFinder:
         words = self._model.tgt_vocab.words
         return WordBoundaries(self._model.tgt_text.word_boundaries(words))
 
+    @cached_property
+    def _everywhere(self) -> tuple[Tokens, ...]:
+        return self._tokens_of(self._glossary.forbidden_everywhere)
+
+    def _tokens_of(self, phrases: Sequence[str]) -> tuple[Tokens, ...]:
+        return tuple(tokens for phrase in phrases for tokens in self._sequences[phrase])
+
     def find(self, line: str, source_tokens: Sequence[str]) -> LineTerms:
         """Return the terms of a source line.
 
         :param source_tokens: tokens of the line.
         """
-        forbidden = [
-            tokens for word in self._glossary.forbidden(line) for tokens in self._sequences[word]
-        ]
-        found = self._glossary.find(line)[:MAX_TERMS]
+        forbidden = self._everywhere + self._tokens_of(self._glossary.forbidden(line))
+        all_found = self._glossary.find(line)
+        found, beyond = all_found[:MAX_TERMS], all_found[MAX_TERMS:]
         choices = [self._alternatives(one, line, forbidden) for one in found]
         possible = [one for one, choice in zip(found, choices, strict=True) if choice]
         constraints = Constraints(
             tuple(filter(None, choices)),
             self._spans(line, source_tokens, possible),
-            tuple(forbidden),
+            forbidden,
             strict=self.mode == "strict",
         )
         impossible = [one.term for one, choice in zip(found, choices, strict=True) if not choice]
+        impossible += [one.term for one in beyond]
         return LineTerms(constraints, tuple(one.term for one in possible), tuple(impossible))
 
     def _spans(
@@ -94,7 +101,7 @@ class TermFinder:
         )
 
     def _alternatives(
-        self, found: Occurrence, line: str, forbidden: Sequence[Tokens]
+        self, found: Occurrence, line: str, forbidden: tuple[Tokens, ...]
     ) -> tuple[Tokens, ...]:
         """Return the token sequences of a term's translations that are not forbidden.
 
@@ -104,7 +111,7 @@ class TermFinder:
         if not line[: found.start].strip() and line[found.start].isupper():
             targets += [self._model.tgt_text.capitalized(target) for target in targets]
         sequences = (tokens for target in targets for tokens in self._sequences[target])
-        words = ConstrainedSentence(Constraints(forbidden=tuple(forbidden)), self.boundaries)
+        words = ConstrainedSentence(Constraints(forbidden=forbidden), self.boundaries)
         return tuple(dict.fromkeys(tokens for tokens in sequences if words.allows(tokens)))
 
     def _token_sequences(self, phrase: str) -> list[Tokens]:

@@ -14,6 +14,7 @@ the model would translate them now. Of the tokens that go on with it, the others
 share the probability. Scores that are reported are log p as always.
 """
 
+import heapq
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -38,6 +39,9 @@ MIN_ATTENTION = 1e-6
 
 LEVEL_BONUS = 1.0
 """What a term is worth, in log p, where the beam has no place for each number of terms."""
+
+MAX_TOKENS = 200
+"""Tokens that are considered after a hypothesis: the most probable ones, where terms have more."""
 
 SLACK = 10
 """Tokens by which a translation with terms may be longer than one without, besides the terms."""
@@ -232,9 +236,12 @@ class _Hypothesis(NamedTuple):
     def candidates(self, log_probs: dict[int, float]) -> Iterator[Candidate]:
         """Yield the expansions by some tokens."""
         sentence, (state, credit, debt) = self.sentence, self.progress
-        moves, idle = sentence.moves(state, self.order), self._idle_progress()
+        order, idle, sums = self.order, self._idle_progress(), dict[int, float]()
         level = sentence.level(idle[False].state)
-        for token, log_prob in log_probs.items():
+        pairs = log_probs.items()
+        if len(pairs) > MAX_TOKENS:
+            pairs = dict(heapq.nlargest(MAX_TOKENS, pairs, key=lambda pair: pair[1])).items()
+        for token, log_prob in pairs:
             score = self.score + log_prob
             if not score > -math.inf:  # forbidden, or not a number
                 continue
@@ -242,13 +249,16 @@ class _Hypothesis(NamedTuple):
                 after = Progress(state, credit - debt)
                 found = sentence.level(state)
                 yield Candidate(-score - after.credit, self.slot, token, score, found, after)
-            elif token in moves:
-                after = self._after(moves[token], log_probs)
-                found = sentence.level(after.state)
-                yield Candidate(-score - after.credit, self.slot, token, score, found, after)
-            else:
+            elif sentence.is_idle(state, token):
                 after = idle[sentence.opens[token]]
                 yield Candidate(-score - credit + debt, self.slot, token, score, level, after)
+            else:
+                move = sentence.move(state, token, order)
+                if self.attention is not None and id(move.rivals) not in sums:
+                    sums[id(move.rivals)] = self._log_sum(move.rivals, log_probs)
+                after = self._after(move, sums.get(id(move.rivals), 0.0))
+                found = sentence.level(after.state)
+                yield Candidate(-score - after.credit, self.slot, token, score, found, after)
 
     def _idle_progress(self) -> dict[bool, Progress]:
         """Return the progress after a token of no term, by whether the token's word may go on."""
@@ -258,14 +268,24 @@ class _Hypothesis(NamedTuple):
             for is_open in (False, True)
         }
 
-    def _after(self, move: Move, log_probs: dict[int, float]) -> Progress:
-        """Return the progress after a token."""
+    def _log_sum(self, tokens: Sequence[int], log_probs: dict[int, float]) -> float:
+        """Return log p of any of some tokens; 0 if that is not known."""
+        known = [log_probs.get(token, -math.inf) for token in tokens]
+        highest = max(known, default=-math.inf)
+        if highest == -math.inf:
+            return 0.0
+        return highest + math.log(sum(math.exp(value - highest) for value in known))
+
+    def _after(self, move: Move, log_sum: float) -> Progress:
+        """Return the progress after a token.
+
+        :param log_sum: log p of the token or one of its rivals.
+        """
         _, credit, debt = self.progress
         if not move.rivals or move.is_first:  # what was begun is given up
             credit, debt = credit - debt, 0.0
         if move.rivals and self.attention is not None:
-            known = [log_probs.get(token, -math.inf) for token in move.rivals]
-            gain = -_log_sum(known)
+            gain = -log_sum
             if move.is_first:
                 gain += math.log(max(self.attention[move.term], MIN_ATTENTION))
                 gain = max(gain, 0.0)
@@ -281,8 +301,8 @@ def constrain(
     :param rows: the row of each hypothesis in `log_probs`. Shape: [r, K].
     :return: for each hypothesis log p of the tokens that begin a term or go on with it.
     """
-    banned: list[tuple[int, int]] = []
-    wanted: list[list[int]] = []
+    endless: list[int] = []  # rows that must not end
+    wanted: list[Sequence[int]] = []
     for one, row in zip(hypotheses, rows, strict=True):
         rule = one.rule
         if rule.only is not None:
@@ -291,30 +311,21 @@ def constrain(
             log_probs[row].fill_(-torch.inf)[allowed] = kept
             wanted.append(allowed)
             continue
-        banned += [(row, token) for token in rule.banned]
+        if rule.banned:
+            tokens = torch.tensor(list(rule.banned), device=log_probs.device)
+            log_probs[row].index_fill_(0, tokens, -torch.inf)
         if not rule.may_end:
-            banned.append((row, EOS))
+            endless.append(row)
         if rule.goes_on is not None:
             goes_on = one.sentence.boundaries.going_on.to(log_probs.device)
             log_probs[row].masked_fill_(goes_on != rule.goes_on, -torch.inf)
-        wanted.append(one.sentence.steps(one.progress.state, one.order))
-    if banned:
-        at_rows, at_tokens = zip(*banned, strict=True)
-        log_probs[list(at_rows), list(at_tokens)] = -torch.inf
-    at = [(row, token) for row, tokens in zip(rows, wanted, strict=True) for token in tokens]
-    if not at:
-        return [{} for _ in rows]
-    at_rows, at_tokens = zip(*at, strict=True)
-    values = iter(log_probs[list(at_rows), list(at_tokens)].tolist())
-    return [dict(zip(tokens, values, strict=False)) for tokens in wanted]
-
-
-def _log_sum(logs: Sequence[float]) -> float:
-    """Return the logarithm of a sum of exponentials, at least that of the smallest number."""
-    highest = max(logs)
-    if highest == -math.inf:
-        return 0.0
-    return highest + math.log(sum(math.exp(value - highest) for value in logs))
+        wanted.append(one.sentence.steps(one.progress.state))
+    if endless:
+        log_probs[endless, EOS] = -torch.inf
+    at_rows = [row for row, steps in zip(rows, wanted, strict=True) for _ in steps]
+    at_tokens = [token for steps in wanted for token in steps]
+    values = iter(log_probs[at_rows, at_tokens].tolist() if at_rows else [])
+    return [dict(zip(steps, values, strict=False)) for steps in wanted]
 
 
 def choose(

@@ -5,8 +5,9 @@ A term has alternatives, sequences of tokens; a translation must have one of the
 middle of. Terms share no tokens, and begin and end where words do.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 import torch
@@ -70,18 +71,22 @@ class _Node:
     """A node of the tree of sequences.
 
     following: the nodes of the next tokens. ends: terms that end here. below: those that end
-    further on. is_end: a forbidden sequence ends here.
+    further on. is_end: a forbidden sequence ends here. steps: by term what `steps_of` has found.
     """
 
     following: dict[int, "_Node"] = field(default_factory=dict)
     ends: set[int] = field(default_factory=set)
     below: set[int] = field(default_factory=set)
     is_end: bool = False
+    steps: dict[int, Tokens] = field(default_factory=dict)
 
-    def steps_of(self, term: int) -> list[int]:
-        """Return the tokens that lead on to the end of a term."""
-        nodes = self.following.items()
-        return [token for token, node in nodes if term in node.ends or term in node.below]
+    def steps_of(self, term: int) -> Tokens:
+        """Return the tokens that lead on to the end of a term, the same object each time."""
+        if term not in self.steps:
+            nodes = self.following.items()
+            found = (token for token, node in nodes if term in node.ends or term in node.below)
+            self.steps[term] = tuple(found)
+        return self.steps[term]
 
 
 class State(NamedTuple):
@@ -137,17 +142,16 @@ class ConstrainedSentence:
         self.constraints = constraints
         self.boundaries = boundaries
         self.opens, self._goes_on = boundaries.opens, boundaries.goes_on
-        self._terms, self._bad = _Node(), _Node()
+        self._terms, self._bad = _Node(), _forbidden_tree(constraints.forbidden)
         for number, alternatives in enumerate(constraints.terms):
             for tokens in alternatives:
                 *path, last = _nodes(self._terms, tokens)
                 last.ends.add(number)
                 for node in path:
                     node.below.add(number)
-        for tokens in constraints.forbidden:
-            _nodes(self._bad, tokens)[-1].is_end = True
         self._moves: dict[tuple[State, Tokens], dict[int, Move]] = {}
         self._rules: dict[State, tuple[Rule, int]] = {}
+        self._steps: dict[State, Tokens] = {}
         self._numbers = tuple(range(len(constraints.terms)))
 
     @property
@@ -185,11 +189,12 @@ class ConstrainedSentence:
     def _orders(self, state: State, token: int) -> list[Tokens]:
         """Return orders of the terms that are not met, one for each that a token may belong to."""
         unmet = self.unmet(state)
-        first = [term for term in unmet if any(token in tokens for tokens in self._term(term))]
+        if self.is_idle(state, token):
+            return [unmet]
+        terms = self.constraints.terms
+        alike = {terms[term]: term for term in reversed(unmet)}  # the first of equal ones
+        first = [term for words, term in alike.items() if any(token in one for one in words)]
         return [(term, *(other for other in unmet if other != term)) for term in first] or [unmet]
-
-    def _term(self, number: int) -> tuple[Tokens, ...]:
-        return self.constraints.terms[number]
 
     def allows(self, tokens: Iterable[int]) -> bool:
         """Return whether tokens have no forbidden sequence, as whole words."""
@@ -208,8 +213,17 @@ class ConstrainedSentence:
         :param order: the terms that are not met; of several that a token could begin, the first
             one is begun. None: in the order of the constraints.
         """
-        known = self.moves(state, order).get(token)
-        return Move(self.idle(state, self.opens[token])) if known is None else known
+        order = self.unmet(state) if order is None else order
+        known = self._moves.setdefault((state, order), {})
+        move = known.get(token)
+        if move is None:
+            move = known[token] = self._move(state, token, order)
+        return move
+
+    def is_idle(self, state: State, token: int) -> bool:
+        """Return whether a token neither begins a sequence nor goes on with one."""
+        nodes = (self._terms, self._bad, *(node for node, _ in state.begun), *state.bad)
+        return not any(token in node.following for node in nodes)
 
     def idle(self, state: State, is_open: bool) -> State:
         """Return the state after a token of no sequence.
@@ -218,10 +232,14 @@ class ConstrainedSentence:
         """
         return State(state.met, is_open=is_open, position=self._position(state))
 
-    def steps(self, state: State, order: Tokens | None = None) -> list[int]:
+    def steps(self, state: State) -> Tokens:
         """Return the tokens that begin a term that is not met, or go on with it."""
-        moves = self.moves(state, order).items()
-        return [token for token, move in moves if move.rivals]
+        if state not in self._steps:
+            fresh = ((self._terms, term) for term in self.unmet(state))
+            pairs = (*state.begun, *fresh)
+            tokens = dict.fromkeys(token for node, term in pairs for token in node.steps_of(term))
+            self._steps[state] = tuple(token for token in tokens if self.move(state, token).rivals)
+        return self._steps[state]
 
     def rule(self, state: State, tokens_left: int) -> Rule:
         """Return what may follow a hypothesis.
@@ -242,17 +260,13 @@ class ConstrainedSentence:
         if state.position < len(prefix):
             found = Rule(only=frozenset((prefix[state.position],))), -1
         else:
-            banned = frozenset(
-                token
-                for token, move in self.moves(state).items()
-                if move.state.must_go_on and not self.opens[token]  # it would end a forbidden word
-            )
+            banned = frozenset(self._ends_of_forbidden(state))
             goes_on = True if state.must_go_on else False if state.has_ended else None
             found = Rule(None, banned, goes_on, complete and not state.must_go_on), needed
         self._rules[state] = found
         return found
 
-    def _urgent_steps(self, state: State) -> list[int]:
+    def _urgent_steps(self, state: State) -> Tokens:
         """Return the tokens that go on with what is begun, or else begin something."""
         for node, term in state.begun[:1]:  # the one that was begun first
             return node.steps_of(term)
@@ -266,27 +280,21 @@ class ConstrainedSentence:
     def _position(self, state: State) -> int:
         return min(state.position + 1, len(self.constraints.prefix))
 
-    def moves(self, state: State, order: Tokens | None = None) -> dict[int, Move]:
-        """Return what the tokens of sequences mean; others begin nothing and go on with nothing."""
-        order = self.unmet(state) if order is None else order
-        moves = self._moves.get((state, order))
-        if moves is None:
-            begun = (node for node, _ in state.begun)
-            nodes = (self._terms, self._bad, *begun, *state.bad)
-            tokens = {token for node in nodes for token in node.following}
-            ranks = {term: rank for rank, term in enumerate(order)}
-            moves = {token: self._move(state, token, ranks) for token in tokens}
-            self._moves[state, order] = moves
-        return moves
+    def _ends_of_forbidden(self, state: State) -> Iterator[int]:
+        """Yield the tokens that would end a forbidden sequence and its word."""
+        for node in (self._bad, *state.bad):
+            for token, after in node.following.items():
+                inside = node is self._bad and state.is_open and self._goes_on[token]
+                if after.is_end and not inside and not self.opens[token]:
+                    yield token
 
-    def _move(self, state: State, token: int, ranks: Mapping[int, int]) -> Move:
-        """Return what a token means; of the terms that it begins those of lower rank come first."""
+    def _move(self, state: State, token: int, order: Tokens) -> Move:
         inside = state.is_open and self._goes_on[token]
         fresh: list[tuple[_Node, int]] = []
         if not inside and token in self._terms.following:
             node = self._terms.following[token]
-            unmet = [term for term in node.ends | node.below if term in ranks]
-            fresh = [(self._terms, term) for term in sorted(unmet, key=ranks.__getitem__)]
+            known = node.ends | node.below
+            fresh = [(self._terms, term) for term in order if term in known]
         reached = _follow((*state.begun, *fresh), token)
         ended = next(((node, term) for node, term, _ in reached if term in node.ends), None)
         met = state.met if ended is None else state.met | 1 << ended[1]
@@ -304,7 +312,16 @@ class ConstrainedSentence:
         if not reached:
             return Move(after)
         _, term, before = next((one for one in reached if one[:2] == ended), reached[0])
-        return Move(after, tuple(before.steps_of(term)), term, before is self._terms)
+        return Move(after, before.steps_of(term), term, before is self._terms)
+
+
+@lru_cache(maxsize=64)
+def _forbidden_tree(forbidden: tuple[Tokens, ...]) -> _Node:
+    """Return the tree of forbidden sequences, which many sentences share."""
+    root = _Node()
+    for tokens in forbidden:
+        _nodes(root, tokens)[-1].is_end = True
+    return root
 
 
 def _nodes(root: _Node, tokens: Sequence[int]) -> list[_Node]:

@@ -96,13 +96,18 @@ class Glossary:
                 chosen.append(one)
         return sorted(chosen, key=lambda one: one.start)
 
+    @property
+    def forbidden_everywhere(self) -> list[str]:
+        """The words that no translation may have."""
+        return [*dict.fromkeys(self._everywhere)]
+
     def forbidden(self, line: str) -> list[str]:
-        """Return the words that the translation of a line must not have.
+        """Return the words that the translation of a line must not have because of its terms.
 
         :param line: raw text.
         """
-        words = [word for one in self._matches(line) for word in one.term.forbidden]
-        return [*dict.fromkeys([*self._everywhere, *words])]
+        words = (word for one in self._matches(line) for word in one.term.forbidden)
+        return [*dict.fromkeys(words)]
 
     def _matches(self, line: str) -> Iterator[Occurrence]:
         """Yield all terms of a line, also those that overlap."""

@@ -1,0 +1,93 @@
+"""Terms of lines as constraints, for models of words, BPE and SentencePiece."""
+
+from collections.abc import Callable
+
+import pytest
+
+from nmtkit.config import SearchConfig
+from nmtkit.inference.ensemble import Ensemble
+from nmtkit.inference.terms import MAX_TERMS, TermFinder
+from nmtkit.inference.translator import Translator
+from nmtkit.model_folder import LoadedModel
+from nmtkit.search.hypothesis import Hypothesis
+from nmtkit.special_symbols import EOS
+from nmtkit.text.glossary import Glossary, Term, count
+
+MakeModel = Callable[..., LoadedModel]
+
+
+@pytest.fixture
+def model(make_model: MakeModel) -> LoadedModel:
+    """Return an untrained model of words, whose translations are noise."""
+    return make_model(1, src="a b c d", tgt="w W x y z")
+
+
+def finder(model: LoadedModel, *terms: Term, mode: str = "strict") -> TermFinder:
+    return TermFinder(Glossary(terms), model, mode)  # type: ignore[arg-type]
+
+
+def test_spans_are_the_positions_of_the_source_words(model: LoadedModel) -> None:
+    words = finder(model, Term("b c", ("x",)), Term("d", ("y z",)))
+    line = words.find("a b c, d", ["a", "b", "c", ",", "d"])
+    assert line.constraints.spans == ((1, 2), (4,))
+    assert [term.source for term in line.terms] == ["b c", "d"]
+    ids = model.tgt_vocab.ids
+    assert line.constraints.terms == ((tuple(ids(["x"])),), (tuple(ids(["y", "z"])),))
+
+
+def test_a_term_at_the_beginning_may_have_a_capital(model: LoadedModel) -> None:
+    words = finder(model, Term("a", ("w",)))
+    assert len(words.find("A b", ["A", "b"]).constraints.terms[0]) == 2
+    for line in ("a b", "b A"):
+        assert len(words.find(line, line.split()).constraints.terms[0]) == 1
+
+
+def test_impossible_terms_are_named(model: LoadedModel) -> None:
+    unknown, forbidden = Term("a", ("q",)), Term("b", ("x", "x y"), ("x",))
+    line = finder(model, unknown, forbidden).find("a b", ["a", "b"])
+    assert line.impossible == (unknown, forbidden) and not line.constraints.terms
+
+
+def test_terms_beyond_the_most_are_named(model: LoadedModel) -> None:
+    words, text = finder(model, Term("a", ("x",))), ["a"] * (MAX_TERMS + 3)
+    line = words.find(" ".join(text), text)
+    assert len(line.terms) == MAX_TERMS and len(line.impossible) == 3
+    missing = words.missing(line, model.tgt_vocab.ids(["x"] * MAX_TERMS))
+    assert len(missing) == 3
+
+
+@pytest.mark.parametrize("mode", ["strict", "soft"])
+def test_lines_with_many_alternatives_and_forbidden_words(model: LoadedModel, mode: str) -> None:
+    many = tuple(f"{one} {other}" for one in "xyz" for other in "wxyz")
+    glossary = Glossary([Term("a", many), Term("", (), tuple(f"w {one}" for one in "wxyz"))])
+    translator = Translator(Ensemble((model,))).with_search(beam=3)
+    with_terms = translator.with_terms(glossary, mode)  # type: ignore[arg-type]
+    lines = ["a b a", "", "b", "c a"]
+    for line, hypotheses in zip(lines, with_terms.translate(lines, n_best=3), strict=True):
+        for one in hypotheses:
+            assert count(one.text, [f"w {word}" for word in "wxyz"]) == 0
+            if mode == "strict":
+                assert count(one.text, many) >= line.split().count("a") and not one.missing_terms
+
+
+def test_hypotheses_with_terms_are_preferred_up_to_a_limit(model: LoadedModel) -> None:
+    words = finder(model, Term("a", ("z",)), mode="soft")
+    ids = model.tgt_vocab.ids
+
+    def hypothesis(word: str, score: float) -> Hypothesis:
+        return Hypothesis([*ids([word]), EOS], score, [score, 0.0], True)
+
+    without, near, far = hypothesis("w", -4.0), hypothesis("z", -6.0), hypothesis("z", -20.0)
+    search = SearchConfig(length_penalty=0.0)
+    line = words.find("a b", ["a", "b"])
+    assert words.prefer(line, [without, near, far], search) == [near, without, far]
+    other = words.find("b", ["b"])
+    assert words.prefer(other, [without, near, far], search) == [without, near, far]
+
+
+def test_lines_without_terms_are_searched_as_ever(model: LoadedModel) -> None:
+    translator = Translator(Ensemble((model,))).with_search(beam=4)
+    with_terms = translator.with_terms(Glossary([Term("a", ("z",))]))
+    assert (
+        next(with_terms.translate(["b b"]))[0].text == next(translator.translate(["b b"]))[0].text
+    )
