@@ -10,7 +10,7 @@ from nmtkit.text.case_markers import CaseMarkers, capitalize
 from nmtkit.text.markers import without_markers
 from nmtkit.text.names import PLACEHOLDERS, Names, load_names, mask
 from nmtkit.text.normalizer import Normalizer
-from nmtkit.text.scripts import length_in_words
+from nmtkit.text.scripts import length_in_words, unspaced_characters
 from nmtkit.text.subword import SubwordModel, load_subword_model
 from nmtkit.text.tokenizer import Detokenizer, Tokenizer
 from nmtkit.text.truecaser import Truecaser, load_truecaser
@@ -155,10 +155,15 @@ class TextPipeline:
         return text.split(" ") if text else []
 
     def phrase_tokens(self, phrase: str) -> list[list[str]]:
-        """Return the token sequences by which a phrase may stand in a line, each once."""
+        """Return the token sequences by which a phrase may stand in a line, each once.
+
+        It may stand behind other text with a blank or without, in scripts without blanks always
+        without.
+        """
         variants = [self.tokens(phrase, names=())]
-        if self._subwords is not None:  # behind other text without a blank
-            variants.append(self._subwords.apply_inside(self.words(phrase).split(" ")))
+        if self._subwords is not None:
+            inside = self._subwords.apply_inside(self.words(phrase).split(" "))
+            variants = [inside] if unspaced_characters(phrase[:1]) else [*variants, inside]
         return [list(tokens) for tokens in dict.fromkeys(map(tuple, variants)) if tokens]
 
     def capitalized(self, phrase: str) -> str:

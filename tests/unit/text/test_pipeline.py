@@ -9,6 +9,7 @@ from nmtkit.config import TextConfig
 from nmtkit.errors import DataError
 from nmtkit.text.pipeline import TextPipeline
 from nmtkit.text.subword.bpe import BPE
+from nmtkit.text.subword.sentence_piece import SentencePiece
 
 LINE = "L'homme (vieux) dit : « Qu'est-ce que c'est ? »"
 CODES = BPE([("h", "o"), ("m", "m"), ("e", "s"), ("es", "t</w>")])
@@ -80,3 +81,22 @@ def test_a_tag_before_a_source_line_is_one_token(tmp_path: Path, subwords: Any) 
     assert pipeline.with_tag("<news> new", "<bt>") == "<news> new"
     target = TextPipeline.load(tmp_path, "tgt", settings)
     assert target.tokens("<bt> new")[0] != "<bt>"
+
+
+def test_phrases_stand_with_and_without_a_blank_before_them() -> None:
+    model = SentencePiece.learn({"das": 9, "Haus": 9, "(Haus)": 9, "設定": 9, "設定を": 9}, 290)
+    pipeline = TextPipeline("de", TextConfig(raw=True, subwords="separate"), model)
+    house = {"".join(tokens) for tokens in pipeline.phrase_tokens("Haus")}
+    assert house == {"▁Haus", "Haus"}
+    assert {"".join(tokens) for tokens in pipeline.phrase_tokens("設定")} == {"設定"}
+    assert pipeline.word_boundaries(["▁Haus", "s", "設定"]) == [
+        (True, False),
+        (True, True),
+        (False, False),
+    ]
+
+
+def test_words_stand_alone_without_subwords() -> None:
+    pipeline = TextPipeline("de", TextConfig(), None)
+    assert pipeline.phrase_tokens("das Haus") == [["das", "Haus"]]
+    assert pipeline.word_boundaries(["das"]) == [(False, True)]

@@ -272,3 +272,10 @@ def test_a_long_word_of_one_letter_is_split_to_a_vocabulary() -> None:
 def test_merges_of_version_0_1_take_no_vocabulary() -> None:
     with pytest.raises(DataError, match="learn them again"):
         BPE([("a", "b")], (0, 1), vocabulary={"a"})
+
+
+def test_pieces_of_one_word_open_and_go_on() -> None:
+    assert BPE.opens("ad@@") and BPE.goes_on("vance")
+    assert not BPE.opens("advance")
+    assert not BPE.opens("Python-@@")  # what follows a hyphen is a word
+    assert not BPE.goes_on("-@@")

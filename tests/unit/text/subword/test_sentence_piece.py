@@ -156,3 +156,16 @@ def test_damaged_files_are_refused(
 def test_a_million_characters_are_split_at_once(model: SentencePiece) -> None:
     line = "今天x" * 100_000
     assert restored(model, pieces_of(model, line)) == line
+
+
+@given(lines.filter(lambda line: line.strip(" ") == line != "" and "▁" not in line))
+def test_text_inside_a_line_has_no_blank_before_it(model: SentencePiece, line: str) -> None:
+    before, inside = model.apply(["x"]), model.apply_inside(line.split(" "))
+    assert " ".join(model.undo([*before, *inside])) == f"x{line}"
+
+
+def test_pieces_of_one_word_open_and_go_on() -> None:
+    assert SentencePiece.opens("▁cat") and SentencePiece.goes_on("s")
+    for piece in ("。", "今天", "<0x41>", "▁"):
+        assert not SentencePiece.opens(piece) and not SentencePiece.goes_on(piece)
+    assert not SentencePiece.goes_on("▁cat")
