@@ -26,13 +26,18 @@ MAX_TERMS = 50
 class LineTerms(NamedTuple):
     """The terms of a line.
 
-    constraints: on its translations. terms: that of each constraint. impossible: terms that the
-    model cannot write or that are forbidden at the same time, and those beyond `MAX_TERMS`.
+    sentence: says what translations have. terms: that of each constraint. impossible: terms that
+    the model cannot write or that are forbidden at the same time, and those beyond `MAX_TERMS`.
     """
 
-    constraints: Constraints
+    sentence: ConstrainedSentence
     terms: tuple[Term, ...] = ()
     impossible: tuple[Term, ...] = ()
+
+    @property
+    def constraints(self) -> Constraints:
+        """Constraints on its translations."""
+        return self.sentence.constraints
 
 
 class TermFinder:
@@ -71,7 +76,8 @@ class TermFinder:
         forbidden = self._everywhere + self._tokens_of(self._glossary.forbidden(line))
         all_found = self._glossary.find(line)
         found, beyond = all_found[:MAX_TERMS], all_found[MAX_TERMS:]
-        choices = [self._alternatives(one, line, forbidden) for one in found]
+        words = ConstrainedSentence(Constraints(forbidden=forbidden), self.boundaries)
+        choices = [self._alternatives(one, line, words) for one in found]
         possible = [one for one, choice in zip(found, choices, strict=True) if choice]
         constraints = Constraints(
             tuple(filter(None, choices)),
@@ -81,7 +87,8 @@ class TermFinder:
         )
         impossible = [one.term for one, choice in zip(found, choices, strict=True) if not choice]
         impossible += [one.term for one in beyond]
-        return LineTerms(constraints, tuple(one.term for one in possible), tuple(impossible))
+        sentence = ConstrainedSentence(constraints, self.boundaries)
+        return LineTerms(sentence, tuple(one.term for one in possible), tuple(impossible))
 
     def _spans(
         self, line: str, source_tokens: Sequence[str], found: Sequence[Occurrence]
@@ -101,17 +108,18 @@ class TermFinder:
         )
 
     def _alternatives(
-        self, found: Occurrence, line: str, forbidden: tuple[Tokens, ...]
+        self, found: Occurrence, line: str, words: ConstrainedSentence
     ) -> tuple[Tokens, ...]:
         """Return the token sequences of a term's translations that are not forbidden.
 
         Where the term begins the line with a capital, they may have one, too.
+
+        :param words: knows the forbidden words.
         """
         targets = list(found.term.targets)
         if not line[: found.start].strip() and line[found.start].isupper():
             targets += [self._model.tgt_text.capitalized(target) for target in targets]
         sequences = (tokens for target in targets for tokens in self._sequences[target])
-        words = ConstrainedSentence(Constraints(forbidden=forbidden), self.boundaries)
         return tuple(dict.fromkeys(tokens for tokens in sequences if words.allows(tokens)))
 
     def _token_sequences(self, phrase: str) -> list[Tokens]:
@@ -124,17 +132,16 @@ class TermFinder:
 
         :param tokens: ids of the translation.
         """
-        sentence = ConstrainedSentence(line.constraints, self.boundaries)
-        absent = sentence.missing(tokens) if line.terms else []
+        absent = line.sentence.missing(tokens) if line.terms else []
         return [*(line.terms[number] for number in absent), *line.impossible]
 
     def are_kept(self, line: LineTerms, hypotheses: Sequence[Hypothesis]) -> bool:
         """Return whether all hypotheses have the terms of their line, and no forbidden words."""
         if not line.constraints:
             return True
-        sentence = ConstrainedSentence(line.constraints, self.boundaries)
         return all(
-            sentence.allows(one.words) and not sentence.missing(one.words) for one in hypotheses
+            line.sentence.allows(one.words) and not line.sentence.missing(one.words)
+            for one in hypotheses
         )
 
     def prefer(

@@ -61,11 +61,7 @@ def read_tbx(chunks: Iterable[bytes], name: str, languages: tuple[str, str]) -> 
     :raises DataError: the file is not well-formed, declares entities, or has no such concept.
     """
     reader = _Reader(name, languages)
-    for chunk in chunks:
-        reader.feed(chunk)
-        yield from reader.take()
-    reader.feed(b"", final=True)
-    yield from reader.take()
+    yield from reader.read(chunks)
     if not reader.complete:
         found = ", ".join(sorted(reader.tags)) or "none"
         raise DataError(
@@ -79,7 +75,7 @@ class _Term(NamedTuple):
     unwanted: bool
 
 
-class _Reader(XmlReader):
+class _Reader(XmlReader[Concept]):
     """The state of a term base that is being parsed.
 
     complete: number of concepts with both languages. tags: languages that were found.
@@ -88,7 +84,6 @@ class _Reader(XmlReader):
     def __init__(self, name: str, languages: tuple[str, str]) -> None:
         super().__init__(name, "TBX")
         self._languages = languages
-        self._concepts: list[Concept] = []
         self._terms: list[_Term] = []
         self._depth = 0
         self._tag = self._term = ""
@@ -97,11 +92,6 @@ class _Reader(XmlReader):
         self._start_line = 0
         self.complete = 0
         self.tags: set[str] = set()
-
-    def take(self) -> list[Concept]:
-        """Return the concepts that are complete, and forget them."""
-        concepts, self._concepts = self._concepts, []
-        return concepts
 
     def start(self, element: str, attributes: dict[str, str]) -> None:
         """Begin an element."""
@@ -154,4 +144,4 @@ class _Reader(XmlReader):
         unwanted = tuple(t.text for t in self._terms if t.tag in tgt and t.unwanted)
         if sources and (targets or unwanted):
             self.complete += 1
-            self._concepts.append(Concept(self._start_line, sources, targets, unwanted))
+            self.items.append(Concept(self._start_line, sources, targets, unwanted))

@@ -72,25 +72,19 @@ def read_tmx(
         both languages.
     """
     reader = _Reader(name, languages)
-    for chunk in chunks:
-        reader.feed(chunk)
-        yield from reader.take()
-    reader.feed(b"", final=True)
-    yield from reader.take()
+    yield from reader.read(chunks)
     reader.log_skipped()
 
 
-class _Reader(XmlReader):
+class _Reader(XmlReader[NumberedPair]):
     """The state of a document that is being parsed.
 
-    pairs: pairs that are complete.
     variants: tags and texts of the current unit.
     """
 
     def __init__(self, name: str, languages: tuple[str, str]) -> None:
         super().__init__(name, "TMX")
         self._languages = languages
-        self._pairs: list[NumberedPair] = []
         self._variants: list[tuple[str, str]] = []
         self._open: list[str] = []
         self._text: list[str] | None = None  # of the segment, if in one
@@ -101,11 +95,6 @@ class _Reader(XmlReader):
         self._found: Counter[tuple[str, ...]] = Counter()
         self._choose = lru_cache(maxsize=MAX_VARIANTS)(partial(_choose, languages))
         self._count = self._skipped = 0
-
-    def take(self) -> list[NumberedPair]:
-        """Return the pairs that are complete, and forget them."""
-        pairs, self._pairs = self._pairs, []
-        return pairs
 
     def log_skipped(self) -> None:
         """Log the number of units without one of the languages.
@@ -184,7 +173,7 @@ class _Reader(XmlReader):
             self._skipped += 1
             return
         src, tgt = (self._variants[index][1].encode() for index in indices)
-        self._pairs.append((self._line, src, tgt))
+        self.items.append((self._line, src, tgt))
 
 
 def _choose(languages: tuple[str, str], tags: tuple[str, ...]) -> tuple[int, int] | None:

@@ -4,6 +4,8 @@ A document type is accepted and never fetched. Declarations of entities are refu
 comes from another file and none grows beyond what the file holds.
 """
 
+from collections.abc import Iterable, Iterator
+from typing import Generic, TypeVar
 from xml.parsers import expat
 
 from nmtkit.errors import DataError
@@ -14,8 +16,13 @@ MAX_TOKEN = 1 << 20
 _NO_ELEMENT = expat.errors.codes[expat.errors.XML_ERROR_NO_ELEMENTS]
 
 
-class XmlReader:
+Item = TypeVar("Item")
+
+
+class XmlReader(Generic[Item]):
     """The state of a document that is being parsed; a format overrides what elements mean.
+
+    items: entries of the document that are complete and were not read yet.
 
     :param name: of the file, for messages.
     :param kind: the format, for messages: "TMX".
@@ -23,6 +30,7 @@ class XmlReader:
 
     def __init__(self, name: str, kind: str) -> None:
         self.name = name
+        self.items: list[Item] = []
         self._kind = kind
         self._fed = 0
         self._parser = self._new_parser()
@@ -46,6 +54,22 @@ class XmlReader:
         parser.SkippedEntityHandler = self._refuse_skipped
         parser.ExternalEntityRefHandler = self._refuse_external
         return parser
+
+    def read(self, chunks: Iterable[bytes]) -> Iterator[Item]:
+        """Yield the entries of a document as they are complete.
+
+        :param chunks: the bytes of the file, decompressed.
+        :raises DataError: see `feed`.
+        """
+        for chunk in chunks:
+            self.feed(chunk)
+            yield from self._take()
+        self.feed(b"", final=True)
+        yield from self._take()
+
+    def _take(self) -> list[Item]:
+        items, self.items = self.items, []
+        return items
 
     def feed(self, data: bytes, final: bool = False) -> None:
         """Parse further bytes.

@@ -20,6 +20,8 @@ PADDING = -1
 class CandidateScorer:
     """The next-token distribution over candidate lists; used like `NextTokenScorer`.
 
+    vocabulary_size: K.
+
     :param layers: the output layer of each model.
     :param candidates: tokens of each sentence in ascending order, `</s>` and `<unk>` first, padded
         with `PADDING`. Shape: [B, C].
@@ -34,7 +36,7 @@ class CandidateScorer:
     ) -> None:
         self._average = averaging if len(layers) > 1 else FIRST
         self._tokens = candidates.clamp(min=0)
-        self._vocab_size = len(layers[0].bias)
+        self.vocabulary_size = len(layers[0].bias)
         self._layers = [layer.for_candidates(candidates) for layer in layers]
 
     def select(self, rows: Tensor) -> "CandidateScorer":
@@ -61,17 +63,12 @@ class CandidateScorer:
         log_probs = self._log_probs(readouts)
         yield slice(0, len(log_probs)), log_probs
 
-    @property
-    def vocabulary_size(self) -> int:
-        """K."""
-        return self._vocab_size
-
     def log_probs(self, readouts: Sequence[Tensor]) -> Iterator[tuple[slice, Tensor]]:
         """Yield `distributions` over the whole vocabulary, -inf for other tokens. [r, K]."""
         k = readouts[0].size(1)
         columns = self._tokens.repeat_interleave(k, dim=0)  # [B * k, C]
         for chunk, values in self.distributions(readouts):
-            log_probs = values.new_full((len(values), self._vocab_size), -torch.inf)
+            log_probs = values.new_full((len(values), self.vocabulary_size), -torch.inf)
             yield chunk, log_probs.scatter_reduce_(1, columns[chunk], values, "amax")
 
     def tokens_at(self, columns: Tensor) -> Tensor:

@@ -22,6 +22,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from nmtkit.models.search_state import row_numbers
 from nmtkit.search.candidates import CandidateScorer
 from nmtkit.search.constraints import (
     ConstrainedSentence,
@@ -126,7 +127,7 @@ class ConstrainedRows:
 
         :param parents, tokens: old slot and token of each new slot. Shapes: [B, k].
         """
-        rows = torch.tensor(self.rows, dtype=torch.int64, device=tokens.device)
+        rows = row_numbers(self.rows, tokens.device)
         old, new = parents[rows].tolist(), tokens[rows].tolist()
         for row, slots, last in zip(self.rows, old, new, strict=True):
             chosen, pairs = self._chosen[row], zip(slots, last, strict=True)

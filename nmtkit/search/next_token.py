@@ -138,6 +138,8 @@ def predict(
 class NextTokenScorer:
     """The next-token distribution of one model, or the mean of several.
 
+    vocabulary_size: K.
+
     :param layers: the output layer of each model.
     :param averaging: how the models' probabilities are averaged.
     :param rows: typical number of hypotheses.
@@ -150,11 +152,11 @@ class NextTokenScorer:
         rows: int = MAX_ROWS_OF_WIDE_SHARDS,
     ) -> None:
         self._layers, self._average = layers, averaging if len(layers) > 1 else FIRST
-        self._vocab_size = len(layers[0].bias)
+        self.vocabulary_size = len(layers[0].bias)
         on_cpu = layers[0].bias.device.type == "cpu"
         self._max_logits = MAX_LOGITS if on_cpu else MAX_LOGITS_ON_DEVICE
         width = SHARD_TOKENS * (1 if rows > MAX_ROWS_OF_WIDE_SHARDS else 2)
-        self._width = width if on_cpu else self._vocab_size
+        self._width = width if on_cpu else self.vocabulary_size
         self._shards_by_width: dict[int, list[Sequence[LogitLayer]]] = {}
 
     def best(
@@ -195,7 +197,7 @@ class NextTokenScorer:
     ) -> Expansions:
         """Find the best expansions of few hypotheses: the best of each one's best tokens."""
         softmaxes = [
-            self._softmax(number, readout.flatten(0, 1), self._vocab_size)[0]
+            self._softmax(number, readout.flatten(0, 1), self.vocabulary_size)[0]
             for number, readout in enumerate(readouts)
         ]
         log_probs = mask.apply(self._average(softmaxes))  # [B * k, K]
@@ -234,15 +236,10 @@ class NextTokenScorer:
             softmaxes = [self._softmax(n, values[chunk])[0] for n, values in enumerate(rows)]
             yield chunk, self._average(softmaxes)
 
-    @property
-    def vocabulary_size(self) -> int:
-        """K."""
-        return self._vocab_size
-
     def log_probs(self, readouts: Sequence[Tensor]) -> Iterator[tuple[slice, Tensor]]:
         """Yield `distributions` over the whole vocabulary, [r, K]."""
         for chunk, log_probs in self.distributions(readouts):
-            yield chunk, log_probs[:, : self._vocab_size]
+            yield chunk, log_probs[:, : self.vocabulary_size]
 
     def select(self, rows: Tensor) -> "NextTokenScorer":
         """Return the scorer itself: all sentences share the vocabulary."""
@@ -254,7 +251,7 @@ class NextTokenScorer:
 
     def _chunks(self, rows: int) -> Iterator[slice]:
         """Yield slices of the rows whose log-probabilities fit in memory together."""
-        step = max(1, self._max_logits // self._vocab_size)
+        step = max(1, self._max_logits // self.vocabulary_size)
         for start in range(0, rows, step):
             yield slice(start, min(start + step, rows))
 
@@ -313,7 +310,7 @@ class NextTokenScorer:
         :return: Shape: [n, w].
         """
         by_model = []
-        in_vocabulary = tokens.clamp(max=self._vocab_size - 1)
+        in_vocabulary = tokens.clamp(max=self.vocabulary_size - 1)
         for layer, readout, normalizer in zip(self._layers, readouts, log_z, strict=True):
             if rows is not None:
                 readout, normalizer = readout[rows], normalizer[rows]
@@ -321,7 +318,9 @@ class NextTokenScorer:
             by_model.append(logits - normalizer.unsqueeze(1))
         log_probs = self._average(by_model)
         # -inf is added, not assigned, so that NaN stays NaN.
-        beyond = torch.zeros_like(log_probs).masked_fill_(tokens >= self._vocab_size, -torch.inf)
+        beyond = torch.zeros_like(log_probs).masked_fill_(
+            tokens >= self.vocabulary_size, -torch.inf
+        )
         return log_probs.add_(beyond)
 
 
