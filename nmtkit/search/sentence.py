@@ -7,7 +7,7 @@ models compute with tensors, and hypotheses are kept in lists. That takes two th
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor
@@ -43,12 +43,9 @@ class Node(NamedTuple):
     parent: "Node | None"
 
 
-class Expansion(NamedTuple):
-    """A hypothesis extended by one token; sorting puts the best first, as in `sort_ties`."""
-
-    negative_score: float
-    slot: int
-    token: int
+Expansion: TypeAlias = tuple[float, int, int]
+"""A hypothesis extended by one token: its negative log p, the slot of the hypothesis, the token;
+sorting puts the best first, as in `sort_ties`."""
 
 
 class _SentenceSearch:
@@ -81,14 +78,14 @@ class _SentenceSearch:
         """
         self._steps += 1
         best = expansions[: expansions_per_sentence(self._settings)]
-        ended = [e for e in best[: self._width] if e.token == EOS]
+        ended = [(cost, slot) for cost, slot, token in best[: self._width] if token == EOS]
         if beam_shrinks(self._settings):
             self._width -= len(ended)
-        for expansion in ended:
-            self._finish(self.beam[expansion.slot], -expansion.negative_score)
-        active = [e for e in best if e.token != EOS][: self._width]
-        self.beam = [Node(e.token, -e.negative_score, self.beam[e.slot]) for e in active]
-        return [expansion.slot for expansion in active]
+        for cost, slot in ended:
+            self._finish(self.beam[slot], -cost)
+        active = [expansion for expansion in best if expansion[2] != EOS][: self._width]
+        self.beam = [Node(token, -cost, self.beam[slot]) for cost, slot, token in active]
+        return [slot for _, slot, _ in active]
 
     @property
     def is_done(self) -> bool:
@@ -173,7 +170,7 @@ def _expansions(
         if not row[0] + node.score <= MAX_LOG_PROB:
             raise ModelError(NOT_A_NUMBER)
         expansions += [
-            Expansion(-(value + node.score), slot, token)
+            (-(value + node.score), slot, token)
             for value, token in zip(row, row_tokens, strict=True)
             if value > -torch.inf
         ]
