@@ -1,6 +1,7 @@
 """A queue of encoded sentences for beam search."""
 
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -44,7 +45,7 @@ class BatchQueue:
     """Iterates over the sentences of batches, a few at a time; batches are read lazily."""
 
     def __init__(self, batches: Iterable[EncodedBatch]) -> None:
-        self._batches = iter(batches)
+        self._batches: Iterator[EncodedBatch] = iter(batches)
         self._batch: EncodedBatch | None = next(self._batches, None)
         self._taken = 0
 
@@ -52,6 +53,16 @@ class BatchQueue:
     def batch_size(self) -> int:
         """Sentences in the next batch, taken ones included; 0 at the end."""
         return 0 if self._batch is None else len(self._batch.lengths)
+
+    @property
+    def holds_one_sentence(self) -> bool:
+        """Whether one sentence on a CPU is all that the queue will ever give."""
+        if self._batch is None or self.batch_size > 1 or self._batch.lengths.device.type != "cpu":
+            return False
+        following = next(self._batches, None)
+        if following is not None:
+            self._batches = itertools.chain([following], self._batches)
+        return following is None
 
     def fits(self, max_length: int, rows: int) -> bool:
         """Return True if the next sentences may join a search.

@@ -73,6 +73,8 @@ from nmtkit.search.next_token import (
     predict,
 )
 from nmtkit.search.search_settings import (
+    MAX_LOG_PROB,
+    NOT_A_NUMBER,
     beam_shrinks,
     check_settings,
     expansions_per_sentence,
@@ -82,14 +84,12 @@ from nmtkit.search.search_settings import (
     reachable_lengths,
     step_limits,
 )
+from nmtkit.search.sentence import search_sentence
 from nmtkit.special_symbols import BOS, EOS
 
 if TYPE_CHECKING:
     from nmtkit.search.constrained_beam import ConstrainedRows
     from nmtkit.search.constraints import WordBoundaries
-
-MAX_LOG_PROB = 1e-3
-"""Upper limit of log-probabilities, which rounding may lift above 0."""
 
 REFILL_DIVISOR = 8
 """Rows are refilled or dropped once one in 8 is free, because this copies all tensors."""
@@ -200,7 +200,11 @@ def search_batches(
     """
     check_settings(settings, n_best)
     with torch.inference_mode():
-        search = _BeamSearch(models, batches, settings, n_best, averaging, boundaries)
+        queue = BatchQueue(batches)
+        if queue.holds_one_sentence and boundaries is None:
+            sentence = queue.take(1)
+            return [search_sentence(models, sentence, settings, n_best, averaging)]
+        search = _BeamSearch(models, queue, settings, n_best, averaging, boundaries)
         while search.refill():
             search.step()
         return search.history.n_best(settings, n_best)
@@ -212,7 +216,7 @@ class _BeamSearch:
     def __init__(
         self,
         models: Sequence[TranslationModel],
-        batches: Iterable[EncodedBatch],
+        queue: BatchQueue,
         settings: SearchConfig,
         n_best: int,
         averaging: ModelAveraging,
@@ -222,7 +226,7 @@ class _BeamSearch:
         self._models, self._settings, self._n_best = models, settings, n_best
         self._averaging, self._boundaries = averaging, boundaries
         self._layers = [model.output_layer() for model in models]
-        self._queue = BatchQueue(batches)
+        self._queue = queue
         self._rows, self._max_src_length = 0, 0
         self._free_rows: set[int] = set()  # rows whose sentence is done
         self._encoded: list[EncodedSource] = []
@@ -438,10 +442,7 @@ def find_done(
     invalid = ~(expansions.scores[:, 0] <= MAX_LOG_PROB)
     flags: list[list[int]] = torch.stack([done.long(), active, invalid.long()]).tolist()
     if any(flags[2]):
-        raise ModelError(
-            "the model gives log-probabilities that are not numbers: its parameters are damaged,"
-            " or its training diverged; use another checkpoint"
-        )
+        raise ModelError(NOT_A_NUMBER)
     return [row for row, is_done in enumerate(flags[0]) if is_done], max(1, *flags[1])
 
 

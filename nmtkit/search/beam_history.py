@@ -14,7 +14,7 @@ from torch import Tensor
 from nmtkit.config import SearchConfig
 from nmtkit.errors import ModelError
 from nmtkit.search.hypothesis import Hypothesis
-from nmtkit.search.search_settings import length_divisor
+from nmtkit.search.search_settings import NO_HYPOTHESIS, length_divisor
 from nmtkit.special_symbols import BOS, EOS
 
 
@@ -127,11 +127,11 @@ class BeamHistory:
         finished = _by_sentence(self._finished, self.sentences, settings)
         unfinished = _by_sentence(self._unfinished, self.sentences, settings)
         if not all(a or b for a, b in zip(finished, unfinished, strict=True)):
-            raise ModelError("every word is forbidden or has probability 0; check the vocabulary")
+            raise ModelError(NO_HYPOTHESIS)
         best = [sorted(a or b)[:n_best] for a, b in zip(finished, unfinished, strict=True)]
         prefixes = self._backtrack([ranked.node for sentence in best for ranked in sentence])
         return [
-            [_hypothesis(ranked, *next(prefixes), bool(ended)) for ranked in sentence]
+            [hypothesis_of(ranked, *next(prefixes), bool(ended)) for ranked in sentence]
             for ended, sentence in zip(finished, best, strict=True)
         ]
 
@@ -156,7 +156,7 @@ def _parents(parents: Tensor, nodes: Tensor) -> Tensor:
     return parents[nodes.clamp(min=0)].masked_fill(nodes < 0, -1)
 
 
-def _hypothesis(
+def hypothesis_of(
     ranked: RankedHypothesis, ids: list[int], prefix_scores: list[float], finished: bool
 ) -> Hypothesis:
     """Return an ended hypothesis with its tokens and their log-probabilities.

@@ -58,6 +58,15 @@ class CandidateScorer:
         tokens = self.tokens_at(best.indices - parents * totals.size(2))
         return sort_ties(best.values, parents, tokens)
 
+    def best_tokens(
+        self, readouts: Sequence[Tensor], count: int, mask: TokenMask
+    ) -> tuple[Tensor, Tensor]:
+        """Return the best tokens after each hypothesis; see `NextTokenScorer.best_tokens`."""
+        log_probs = mask.apply(self._log_probs(readouts))  # [B * k, C]
+        values, columns = log_probs.topk(min(count, log_probs.size(1)), dim=1)
+        by_sentence = columns.view(len(self._tokens), -1)
+        return values, self.tokens_at(by_sentence).view_as(columns)
+
     def distributions(self, readouts: Sequence[Tensor]) -> Iterator[tuple[slice, Tensor]]:
         """Yield all distributions at once; see `NextTokenScorer.distributions`."""
         log_probs = self._log_probs(readouts)

@@ -196,17 +196,28 @@ class NextTokenScorer:
         self, readouts: Sequence[Tensor], scores: Tensor, count: int, mask: TokenMask
     ) -> Expansions:
         """Find the best expansions of few hypotheses: the best of each one's best tokens."""
+        best, best_tokens = self.best_tokens(readouts, count, mask)
+        totals = best.view(*scores.shape, -1).to(scores.dtype) + scores.unsqueeze(2)
+        tokens = best_tokens.view(len(scores), -1)  # [B, k * c]
+        top = totals.flatten(1).topk(min(count, tokens.size(1)), dim=1)
+        parents = top.indices.div(totals.size(2), rounding_mode="floor")
+        return sort_ties(top.values, parents, tokens.gather(1, top.indices))
+
+    def best_tokens(
+        self, readouts: Sequence[Tensor], count: int, mask: TokenMask
+    ) -> tuple[Tensor, Tensor]:
+        """Return the best tokens after each hypothesis, for few hypotheses.
+
+        :param readouts: of each model. Shape: [B, k, l].
+        :return: log p and ids of the c best tokens, best first. Shape of each: [B * k, c].
+        """
         softmaxes = [
             self._softmax(number, readout.flatten(0, 1), self.vocabulary_size)[0]
             for number, readout in enumerate(readouts)
         ]
         log_probs = mask.apply(self._average(softmaxes))  # [B * k, K]
-        best = log_probs.topk(min(count, log_probs.size(1)), dim=1)
-        totals = best.values.view(*scores.shape, -1).to(scores.dtype) + scores.unsqueeze(2)
-        tokens = best.indices.view(len(scores), -1)  # [B, k * c]
-        top = totals.flatten(1).topk(min(count, tokens.size(1)), dim=1)
-        parents = top.indices.div(totals.size(2), rounding_mode="floor")
-        return sort_ties(top.values, parents, tokens.gather(1, top.indices))
+        values, tokens = log_probs.topk(min(count, log_probs.size(1)), dim=1)
+        return values, tokens
 
     def _best_one(
         self,

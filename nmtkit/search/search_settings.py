@@ -1,5 +1,6 @@
 """Check the settings of a search, and derive from them what its loops need."""
 
+import math
 from typing import Any, TypeVar
 
 from torch import Tensor
@@ -23,6 +24,18 @@ before its result; with 2 and 0.5, 2 of them."""
 
 MAX_LENGTH_PENALTY = 10
 """Exponents in use are about 1; the power of a length has to be a finite number."""
+
+MAX_LOG_PROB = 1e-3
+"""Upper limit of log-probabilities, which rounding may lift above 0."""
+
+NOT_A_NUMBER = (
+    "the model gives log-probabilities that are not numbers: its parameters are damaged, or its"
+    " training diverged; use another checkpoint"
+)
+"""Message for log-probabilities above `MAX_LOG_PROB`, or that are not numbers."""
+
+NO_HYPOTHESIS = "every word is forbidden or has probability 0; check the vocabulary"
+"""Message for a sentence without any hypothesis, finished or not."""
 
 
 def check_settings(settings: SearchConfig, n_best: int) -> None:
@@ -113,24 +126,36 @@ def reachable_lengths(
     return near.maximum(src_lengths).minimum(limits)
 
 
-def mask_tokens(
-    steps: Tensor, hypotheses: Tensor, src_lengths: Tensor, settings: SearchConfig
-) -> TokenMask:
-    """Forbid `</s>` in translations that would be too short, and `<unk>` if the settings say so.
+def reachable_length(steps: int, limit: int, src_length: int, settings: SearchConfig) -> float:
+    """Compute `reachable_lengths` of one sentence."""
+    if settings.stop == "exact":
+        return limit
+    return min(max(steps + MIN_GROWTH + GROWTH * math.sqrt(steps), src_length), limit)
+
+
+def min_lengths(src_lengths: Tensor, settings: SearchConfig) -> Tensor:
+    """Return the shortest translations, `</s>` counted. [B] to [B], int64.
 
     A translation is longer than `min_length_ratio` times the source, `</s>` counted in both. With
     0.5 that is the search of RNNsearch's authors (GroundHog, `sample()`), where `</s>` comes after
     floor(T_x / 2) words at the earliest. `</s>` cannot be the first token either, unless the source
     is empty.
 
+    :param src_lengths: T_x, 1 for an empty source. Shape: [B].
+    """
+    shortest = (src_lengths * settings.min_length_ratio).long() + 1
+    limits = step_limits(src_lengths, settings.max_length_ratio)  # reached even if ratios are equal
+    return shortest.minimum(limits).clamp(min=2).where(src_lengths > 1, 1)
+
+
+def mask_tokens(
+    steps: Tensor, hypotheses: Tensor, src_lengths: Tensor, settings: SearchConfig
+) -> TokenMask:
+    """Forbid `</s>` in translations that would be too short, and `<unk>` if the settings say so.
+
     :param steps: length of the hypotheses in tokens. Shape: [B].
     :param hypotheses: any tensor with their shape. Shape: [B, k].
     :param src_lengths: T_x, 1 for an empty source. Shape: [B].
     """
-    min_length = (src_lengths * settings.min_length_ratio).long() + 1  # `</s>` counted
-    longest = step_limits(
-        src_lengths, settings.max_length_ratio
-    )  # reached even if ratios are equal
-    min_length = min_length.minimum(longest).clamp(min=2)
-    too_short = (steps + 1 < min_length) & (src_lengths > 1)
+    too_short = steps + 1 < min_lengths(src_lengths, settings)
     return TokenMask(too_short.unsqueeze(1).expand(hypotheses.shape), settings.forbid_unk)

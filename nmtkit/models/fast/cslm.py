@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from nmtkit.models.fast.int8 import linear, to_int8
+from nmtkit.models.fast.int8 import for_products, linear
 from nmtkit.models.fast.output_layer import OutputInference
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ class CSLMInference(OutputInference):
 
     def __init__(self, model: "CSLM", quantize: bool) -> None:
         self._model = model
-        self._W_1 = to_int8(model.W_1) if quantize else model.W_1
-        self._W_2 = to_int8(model.W_2) if quantize else model.W_2
+        self._W_1 = for_products(model.W_1, quantize)
+        self._W_2 = for_products(model.W_2, quantize)
         super().__init__(model.output_words(), model.b_y, quantize)
 
     def readout(self, words: Tensor) -> Tensor:

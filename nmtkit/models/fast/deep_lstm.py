@@ -14,7 +14,7 @@ from torch import Tensor
 
 from nmtkit.models.base import Step
 from nmtkit.models.fast.embedding_cache import EmbeddingCache
-from nmtkit.models.fast.int8 import Matrix, linear, to_int8
+from nmtkit.models.fast.int8 import for_products, linear
 from nmtkit.models.fast.lstm import lstm_step
 from nmtkit.models.fast.output_layer import OutputInference
 
@@ -30,15 +30,12 @@ class DeepLSTMInference(OutputInference):
     """
 
     def __init__(self, model: "DeepLSTM", quantize: bool) -> None:
-        def maybe_int8(matrix: Tensor) -> Matrix:
-            return to_int8(matrix) if quantize else matrix
-
         self._model = model
         decoder = model.decoder
         upper = zip(list(decoder.W)[1:], list(decoder.U)[1:], strict=True)
-        self._U = maybe_int8(decoder.U[0])  # [n, 4n]
-        self._W_U = [maybe_int8(torch.cat([W, U])) for W, U in upper]  # [2n, 4n] each
-        self._P = None if model.P is None else maybe_int8(model.P)
+        self._U = for_products(decoder.U[0], quantize)  # [n, 4n]
+        self._W_U = [for_products(torch.cat([W, U]), quantize) for W, U in upper]  # [2n, 4n] each
+        self._P = None if model.P is None else for_products(model.P, quantize)
         super().__init__(model.output_words(), model.b_y, quantize)
         self._word_terms: Callable[[Tensor], Tensor] = self._compute_word_terms
         if model.E_y.device.type == "cpu":

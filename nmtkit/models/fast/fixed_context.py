@@ -14,7 +14,7 @@ from torch import Tensor
 from nmtkit.models.base import Step
 from nmtkit.models.fast.embedding_cache import EmbeddingCache
 from nmtkit.models.fast.gru import gru_step
-from nmtkit.models.fast.int8 import Matrix, linear, to_int8
+from nmtkit.models.fast.int8 import for_products, linear
 from nmtkit.models.fast.output_layer import OutputInference
 
 if TYPE_CHECKING:
@@ -29,16 +29,16 @@ class FixedContextInference(OutputInference):
     """
 
     def __init__(self, model: "FixedContextModel", quantize: bool) -> None:
-        def maybe_int8(matrix: Tensor) -> Matrix:
-            return to_int8(matrix) if quantize else matrix
-
         self._model = model
         self._widths = [2 * model.config.hidden, model.config.hidden, 2 * model.config.maxout]
-        self._W_V_o = torch.cat([model.W_dec, model.V_o], dim=1)
+        self._W_V_o = for_products(torch.cat([model.W_dec, model.V_o], dim=1), False)
         self._b_dec_o = torch.cat([model.b_dec, model.b_o])
-        self._U_zr, self._U = maybe_int8(model.U_zr_dec), maybe_int8(model.U_dec)
-        self._U_o = maybe_int8(model.U_o)
-        self._P = None if model.P is None else maybe_int8(model.P)
+        self._U_zr, self._U = (
+            for_products(model.U_zr_dec, quantize),
+            for_products(model.U_dec, quantize),
+        )
+        self._U_o = for_products(model.U_o, quantize)
+        self._P = None if model.P is None else for_products(model.P, quantize)
         super().__init__(model.output_words(), model.b_y, quantize)
         self._word_terms: Callable[[Tensor], Tensor] = self._compute_word_terms
         if model.E_y.device.type == "cpu":

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import torch
 from torch import Tensor
 
-from nmtkit.models.fast.matmul import addmm, matmul
+from nmtkit.models.fast.matmul import Prepacked, addmm, matmul
 from nmtkit.models.fast.torch_private import int_matmul, pack_rows, sum_packed_rows
 
 MAX_INT8 = 127
@@ -76,7 +76,7 @@ class Int8Matrix:
         return int_matmul(_round(a, scales), self._int8.t()), scales
 
 
-Matrix: TypeAlias = Tensor | Int8Matrix
+Matrix: TypeAlias = Tensor | Prepacked | Int8Matrix
 
 
 class Int8Matrices:
@@ -104,16 +104,16 @@ def linear(a: Tensor, matrix: Matrix, addend: Tensor | None = None) -> Tensor:
     rows = a.reshape(-1, a.size(-1))
     if addend is not None and addend.dim() > 1:
         addend = addend.reshape(len(rows), -1)
-    if isinstance(matrix, Int8Matrix):
-        product = matrix.matmul(rows) if addend is None else matrix.addmm(addend, rows)
-    else:
+    if isinstance(matrix, Tensor):
         product = matmul(rows, matrix) if addend is None else addmm(addend, rows, matrix)
+    else:
+        product = matrix.matmul(rows) if addend is None else matrix.addmm(addend, rows)
     return product.view(*a.shape[:-1], -1)
 
 
-def to_int8(matrix: Matrix) -> Matrix:
-    """Quantize a matrix to 8 bits."""
-    return Int8Matrix(matrix) if isinstance(matrix, Tensor) else matrix
+def for_products(matrix: Tensor, quantize: bool) -> Matrix:
+    """Return a matrix as many products need it: in 8 bits, or packed once."""
+    return Int8Matrix(matrix) if quantize else Prepacked(matrix)
 
 
 def quantize_rows(rows: Tensor) -> Tensor:

@@ -20,13 +20,12 @@ from nmtkit.models.fast.gru import Recurrent, gru_scan_inference, gru_step
 from nmtkit.models.fast.int8 import (
     Int8Matrices,
     Int8Matrix,
-    Matrix,
+    for_products,
     linear,
     quantize_rows,
-    to_int8,
     weighted_sums,
 )
-from nmtkit.models.fast.matmul import Prepacked, addmm
+from nmtkit.models.fast.matmul import Prepacked
 from nmtkit.models.fast.output_layer import OutputInference
 from nmtkit.models.packing import Packing
 from nmtkit.special_symbols import BOS
@@ -46,9 +45,6 @@ class RNNsearchInference(OutputInference):
     """
 
     def __init__(self, model: "RNNsearch", quantize: bool) -> None:
-        def maybe_int8(matrix: Tensor) -> Matrix:
-            return to_int8(matrix) if quantize else matrix
-
         self._model = model
         self._n, self._align = model.config.hidden, model.config.align
         self._readout_width = 2 * model.config.maxout
@@ -59,12 +55,13 @@ class RNNsearchInference(OutputInference):
             recurrent(model.U_enc),
         )
         # All matrices that multiply h_j, s_{i-1} and y_{i-1}, joined for each of these.
-        self._U_a_C_C_o = maybe_int8(torch.cat([model.U_a, model.C, model.C_o], dim=1))
-        self._W_a_U_zr = maybe_int8(torch.cat([model.W_a, model.U_zr_dec], dim=1))
-        self._W_V_o = torch.cat([model.W_dec, model.V_o], dim=1)
+        self._U_a_C_C_o = for_products(torch.cat([model.U_a, model.C, model.C_o], dim=1), quantize)
+        self._W_a_U_zr = for_products(torch.cat([model.W_a, model.U_zr_dec], dim=1), quantize)
+        self._W_enc, self._W_s = Prepacked(model.W_enc), Prepacked(model.W_s)
+        self._W_V_o = Prepacked(torch.cat([model.W_dec, model.V_o], dim=1))
         self._b_dec_o = torch.cat([model.b_dec, model.b_o])
-        self._U, self._U_o = maybe_int8(model.U_dec), maybe_int8(model.U_o)
-        self._P = None if model.P is None else maybe_int8(model.P)
+        self._U, self._U_o = for_products(model.U_dec, quantize), for_products(model.U_o, quantize)
+        self._P = None if model.P is None else for_products(model.P, quantize)
         super().__init__(model.output_words(), model.b_y, quantize)
         self._source_terms: Callable[[Tensor], Tensor] = self._compute_source_terms
         self._word_terms: Callable[[Tensor], Tensor] = self._compute_word_terms
@@ -84,7 +81,7 @@ class RNNsearchInference(OutputInference):
         start = x.new_zeros(2, src.size(0), n)
         forward, backward = gru_scan_inference(x, start, *self._recurrent, packing).unbind(0)
         h = torch.cat([forward, backward.index_select(0, packing.mirror)], dim=1)  # [N, 2n]
-        s_0 = torch.tanh(addmm(model.b_s, h[: src.size(0), n:], model.W_s))  # [B, n]
+        s_0 = torch.tanh(self._W_s.addmm(model.b_s, h[: src.size(0), n:]))  # [B, n]
         width = 3 * n + self._readout_width
         keys, values = torch.split(linear(h, self._U_a_C_C_o), [self._align, width], dim=1)
         if isinstance(self._U_a_C_C_o, Int8Matrix):
@@ -128,7 +125,8 @@ class RNNsearchInference(OutputInference):
     def _compute_source_terms(self, words: Tensor) -> Tensor:
         """Return W_enc E_x x + b_enc, of both directions. [...] to [..., 6n]."""
         model = self._model
-        return addmm(model.b_enc, functional.embedding(words.clamp(min=0), model.E_x), model.W_enc)
+        embedded = functional.embedding(words.clamp(min=0), model.E_x)
+        return linear(embedded, self._W_enc, model.b_enc)
 
     def _compute_word_terms(self, words: Tensor) -> Tensor:
         """Return [W | V_o] E_y y + [b | b_o]. [...] to [..., 3n + 2l]."""

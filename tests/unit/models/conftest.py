@@ -29,3 +29,10 @@ def onednn_calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
 
     monkeypatch.setattr(matmul, "_onednn_linear", record)
     return operand_lists
+
+
+@pytest.fixture
+def always_onednn(monkeypatch):
+    """Multiply matrices of every size by oneDNN."""
+    for name in ("MIN_ONEDNN_SIZE", "LARGE_SIZE"):
+        monkeypatch.setattr(f"nmtkit.models.fast.matmul.{name}", 1)

@@ -16,7 +16,6 @@ from nmtkit.models.base import (
 )
 from nmtkit.models.cslm import CSLMConfig
 from nmtkit.models.deep_lstm import DeepLSTMConfig
-from nmtkit.models.fast import matmul
 from nmtkit.models.grconv import GrConvConfig
 from nmtkit.models.phrase_rnn import PhraseRNNConfig
 from nmtkit.models.rnnenc import RNNencConfig
@@ -143,13 +142,13 @@ def test_next_words_have_probabilities_that_sum_to_1(model, batch):
 
 
 @fast_only
-def test_cost_and_gradients_are_the_same_by_onednn(model, batch, monkeypatch, onednn_calls):
+def test_cost_and_gradients_are_the_same_by_onednn(model, batch, request, onednn_calls):
     if isinstance(model, GrowingModel):
         pytest.skip("its own products are always torch's")
     model.loss(*batch).backward()
     expected = [parameter.grad.float() for parameter in model.parameters()]
     model.zero_grad()
-    monkeypatch.setattr(matmul, "MIN_ONEDNN_SIZE", 1)
+    request.getfixturevalue("always_onednn")
     model.float().loss(*batch).backward()
     actual = [parameter.grad for parameter in model.parameters()]
     torch.testing.assert_close(actual, expected, rtol=1e-3, atol=1e-4)

@@ -76,8 +76,7 @@ def assert_twins(twin: Twin[..., Any], arguments, inputs):
 @precision
 @pytest.mark.parametrize("rows", [0, 1, 6])
 @pytest.mark.parametrize("shape", [(), (2,)], ids=["2-D", "3-D"])
-def test_matmul_and_addmm(monkeypatch, dtype, rows, shape):
-    monkeypatch.setattr("nmtkit.models.fast.matmul.MIN_ONEDNN_SIZE", 1)
+def test_matmul_and_addmm(always_onednn, dtype, rows, shape):
     a, B, b, c = leaves(dtype, (*shape, rows, 4), (4, 3), (3,), (*shape, rows, 3))
     assert_twins(layers.matmul, (a, B), [a, B])
     assert_twins(layers.addmm, (b, a, B), [b, a, B])

@@ -18,6 +18,12 @@ M, N, ALIGN, POOL, K = 24, 32, 20, 12, 500
 PRODUCTS = ("mm", "addmm", "bmm", "baddbmm", "mv", "addmv")
 
 
+@pytest.fixture(autouse=True)
+def never_onednn(monkeypatch):
+    """Count torch's own products on every processor."""
+    monkeypatch.setattr("nmtkit.models.fast.matmul.MIN_ONEDNN_SIZE", 1 << 60)
+
+
 class Work(TorchDispatchMode):
     """Counts multiplications, kernel calls, and the peak of allocated bytes."""
 

@@ -25,7 +25,8 @@ def assert_close(actual, expected):
 @pytest.fixture(params=["oneDNN", "torch"])
 def library(request, monkeypatch, onednn_calls):
     """Compute all products with one library."""
-    monkeypatch.setattr(module, "MIN_ONEDNN_SIZE", 1 if request.param == "oneDNN" else 1 << 60)
+    for name in ("MIN_ONEDNN_SIZE", "LARGE_SIZE"):
+        monkeypatch.setattr(module, name, 1 if request.param == "oneDNN" else 1 << 60)
     yield
     assert bool(onednn_calls) == (request.param == "oneDNN")
 
@@ -80,9 +81,8 @@ def test_the_same_operands_give_the_same_product(library):
     assert torch.equal(matmul_transposed(a, a), matmul_transposed(a, a))
 
 
-def test_onednn_gets_few_different_numbers_of_rows(monkeypatch):
+def test_onednn_gets_few_different_numbers_of_rows(monkeypatch, always_onednn):
     """OneDNN prepares a kernel for each number of rows, and keeps it in memory."""
-    monkeypatch.setattr(module, "MIN_ONEDNN_SIZE", 1)
     row_counts, B = [], draw(n, w)
 
     def record(a, *_):
@@ -97,8 +97,7 @@ def test_onednn_gets_few_different_numbers_of_rows(monkeypatch):
 
 
 @pytest.mark.parametrize("most", [1, 64, 100, 160, 200, 750, 10_000])
-def test_chunks_of_rows_are_not_copied(monkeypatch, onednn_calls, most):
-    monkeypatch.setattr(module, "MIN_ONEDNN_SIZE", 1)
+def test_chunks_of_rows_are_not_copied(monkeypatch, always_onednn, onednn_calls, most):
     rows = module.chunk_rows(most)
     assert rows <= max(most, module.LARGE_ROW_MULTIPLE)
     a = draw(rows, n)
@@ -107,8 +106,7 @@ def test_chunks_of_rows_are_not_copied(monkeypatch, onednn_calls, most):
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
-def test_other_types_are_left_to_torch(monkeypatch, dtype):
-    monkeypatch.setattr(module, "MIN_ONEDNN_SIZE", 1)
+def test_other_types_are_left_to_torch(monkeypatch, always_onednn, dtype):
     monkeypatch.setattr(module, "_onednn_linear", None)
     a, B = draw(300, n).to(dtype), draw(n, w).to(dtype)
     assert torch.equal(matmul(a, B), a @ B)
@@ -124,16 +122,14 @@ def test_sums_have_the_type_of_the_addend():
     assert expected.dtype == torch.float32
 
 
-def test_under_autocast_products_are_of_its_type(monkeypatch):
-    monkeypatch.setattr(module, "MIN_ONEDNN_SIZE", 1)
+def test_under_autocast_products_are_of_its_type(monkeypatch, always_onednn):
     a, B = draw(5, n), draw(n, w)
     with torch.autocast("cpu", torch.bfloat16):
         assert matmul_dtype(a) == torch.bfloat16
         assert matmul(a, B).dtype == addmm(draw(w), a, B).dtype == torch.bfloat16
 
 
-def test_without_the_private_functions_torch_multiplies(monkeypatch):
-    monkeypatch.setattr(module, "MIN_ONEDNN_SIZE", 1)
+def test_without_the_private_functions_torch_multiplies(monkeypatch, always_onednn):
     monkeypatch.setattr(module, "_pack", lambda _: torch.ops.mkldnn.no_such_function)
     module._has_onednn.cache_clear()
     try:
