@@ -85,8 +85,8 @@ class CalibrationRecord:
         """
         if len(parameters) != len(self.parameters):
             raise ModelError(
-                f"{path}: is for {_models(self.parameters)}, not for {_models(parameters)}; {REMEDY}"
-                " with the same models"
+                f"{path}: is for {_models(self.parameters)}, not for {_models(parameters)};"
+                f" {REMEDY} with the same models"
             )
         if parameters != self.parameters:
             raise ModelError(f"{path}: stale: the parameters have changed since; {REMEDY}")
@@ -113,6 +113,11 @@ def write_calibration(folder: Path, record: CalibrationRecord) -> None:
     table = with_checksum({"format": FORMAT, **json.loads(json.dumps(asdict(record)))})
     with open_output(folder / CALIBRATION_FILE, force=True) as file:
         file.write(json.dumps(table, indent=1) + "\n")
+
+
+def has_calibration(folder: str | Path) -> bool:
+    """Return whether a model folder has a calibration, which may be damaged."""
+    return os.path.lexists(Path(folder) / CALIBRATION_FILE)
 
 
 def read_calibration(folder: Path) -> CalibrationRecord | None:
@@ -150,11 +155,14 @@ def _record_of(table: Mapping[str, Any]) -> CalibrationRecord:
         raise ValueError("scores and levels differ in length, or are empty")
     if sorted(scores) != list(scores) or sorted(levels) != list(levels):
         raise ValueError("scores or levels do not ascend")
+    parameters = _texts(table, "parameters")
+    if not parameters:
+        raise ValueError("parameters is empty")
     return CalibrationRecord(
-        parameters=_texts(table, "parameters"),
+        parameters=parameters,
         reverse=_texts(table, "reverse"),
-        pairs=_value(table, "pairs", int),
-        beam=_value(table, "beam", int),
+        pairs=_count(table, "pairs"),
+        beam=_count(table, "beam"),
         metric=_value(table, "metric", str),
         threshold=_number(table, "threshold"),
         is_median=_value(table, "is_median", bool),
@@ -197,10 +205,17 @@ def _value(table: Mapping[str, Any], name: str, type_: type) -> Any:
 
 
 def _number(table: Mapping[str, Any], name: str) -> float:
-    value = table.get(name)
+    value: Any = table.get(name)
     if type(value) not in (int, float) or not math.isfinite(value) or abs(value) > 1e12:
         raise ValueError(f"{name} is missing, or not a number")
     return float(value)
+
+
+def _count(table: Mapping[str, Any], name: str) -> int:
+    value: int = _value(table, name, int)
+    if not 0 < value < 10**12:
+        raise ValueError(f"{name} is not a number above 0")
+    return value
 
 
 def _numbers(table: Mapping[str, Any], name: str) -> tuple[float, ...]:

@@ -230,7 +230,8 @@ class EncoderDecoder(nn.Module):
             inverse = forced.order.argsort()
             padded = padded[inverse]
             alignment = None if alignment is None else alignment[inverse]
-        return Evidence(*padded.unbind(2), alignment)
+        log_probs, rivals, entropies = padded.unbind(2)
+        return Evidence(log_probs, rivals, entropies, alignment)
 
     def target_embeddings(self, words: Tensor) -> Tensor:
         """Return E_y y, zero for `BOS`. Shape: [..., m]."""

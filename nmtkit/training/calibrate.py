@@ -169,8 +169,8 @@ def fit(
         raise DataError("no line of the dev set has a translation with words that can be judged")
     word_rows = np.concatenate([line.features.words for _, line in judged])
     right = np.concatenate([np.array(line.right) for _, line in judged])
-    blocks = np.repeat([n for n, _ in judged], [len(line.right) for _, line in judged])
-    words = cross_validate(WORD_FEATURES, word_rows, right, blocks)
+    numbers = np.repeat([n for n, _ in judged], [len(line.right) for _, line in judged])
+    words = cross_validate(WORD_FEATURES, word_rows, right, numbers)
     scores, levels = score_levels([line.score for line in lines])
     return CalibrationRecord(
         parameters=parameters,
@@ -229,7 +229,10 @@ def _right(model: LoadedModel, features: Features, reference: str) -> list[bool]
 
 
 def _figures(
-    sentences: CrossValidated, good: NDArray[np.bool_], words: CrossValidated, right: NDArray[np.bool_]
+    sentences: CrossValidated,
+    good: NDArray[np.bool_],
+    words: CrossValidated,
+    right: NDArray[np.bool_],
 ) -> dict[str, float]:
     """Return the figures of cross-validation."""
     figures = {
@@ -250,6 +253,8 @@ def _checksums(ensemble: Ensemble) -> tuple[str, ...]:
     checksums = []
     for member, checksum in zip(ensemble.members, parameter_checksums(ensemble), strict=True):
         if not isinstance(checksum, str):
-            raise ModelError(f"{member.path}: has no checksum; save the parameters again by training")
+            raise ModelError(
+                f"{member.path}: has no checksum; save the parameters again by training"
+            )
         checksums.append(checksum)
     return tuple(checksums)

@@ -1,5 +1,6 @@
 """Confidences of translations and of their words, by the calibration in a model folder."""
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,6 +33,8 @@ from nmtkit.io.parameters import CHECKSUM_KEY, read_metadata
 from nmtkit.model_folder import LoadedModel
 from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.text.names import unmask
+
+log = logging.getLogger("nmtkit")
 
 NBest = list[Hypothesis]
 
@@ -143,7 +146,9 @@ class ConfidenceEstimator(FeatureReader):
                 f"{folder}: no {CALIBRATION_FILE}, which confidences need; run 'nmtkit calibrate'"
             )
         record.check_models(path, parameter_checksums(ensemble))
-        record.check_reverse(path, None if reverse is None else parameter_checksums(reverse.ensemble))
+        record.check_reverse(
+            path, None if reverse is None else parameter_checksums(reverse.ensemble)
+        )
         for model, names in ((record.sentences, SENTENCE_FEATURES), (record.words, WORD_FEATURES)):
             if model.features != names:
                 raise ModelError(f"{path}: was written by another version of nmtkit; {REMEDY}")
@@ -185,6 +190,21 @@ def calibration_folder(ensemble: Ensemble) -> Path:
     if path is None:
         raise ModelError("a model in memory has no calibration; load it from its folder")
     return path.parent
+
+
+def usable_calibration(ensemble: Ensemble, folder: str | Path) -> CalibrationRecord | None:
+    """Return the calibration of models, or None if there is none for them; warn of a damaged one.
+
+    :param folder: model folder with the calibration.
+    """
+    try:
+        record = read_calibration(Path(folder))
+    except ModelError as error:
+        log.warning("%s", error)
+        return None
+    if record is None or record.parameters != parameter_checksums(ensemble):
+        return None
+    return record
 
 
 def parameter_checksums(ensemble: Ensemble) -> tuple[object, ...]:

@@ -11,14 +11,14 @@ harder: it shrinks as long as the mean of -log u is below 2 log 2 = 1.39 instead
 import logging
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 
-from nmtkit.errors import ModelError
-from nmtkit.inference.confidence.estimator import calibration_folder, parameter_checksums
+from nmtkit.inference.confidence.estimator import usable_calibration
 from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.translation import Translation
-from nmtkit.io.calibration_record import CalibrationRecord, read_calibration
+from nmtkit.io.calibration_record import CalibrationRecord
 
 log = logging.getLogger("nmtkit")
 
@@ -66,13 +66,15 @@ class Familiarity:
 
 
 def watched(
-    results: Iterable[list[Translation]], ensemble: Ensemble
+    results: Iterable[list[Translation]], ensemble: Ensemble, folder: str | Path
 ) -> Iterator[list[Translation]]:
     """Yield the translations of lines; warn once if they are unlike those of the dev set.
 
     Without a calibration for these models, nothing is said.
+
+    :param folder: model folder with the calibration.
     """
-    record = _record_of(ensemble)
+    record = usable_calibration(ensemble, folder)
     familiarity = None if record is None else Familiarity(record)
     for number, translations in enumerate(results, start=1):
         best = translations[0]
@@ -89,17 +91,3 @@ def _warn(lines: int) -> None:
         " them fluently and wrongly; check them, or train a model on text like them",
         lines,
     )
-
-
-def _record_of(ensemble: Ensemble) -> CalibrationRecord | None:
-    """Return the calibration of models, or None if there is none for them."""
-    if ensemble.first.path is None:
-        return None
-    try:
-        record = read_calibration(calibration_folder(ensemble))
-    except ModelError as error:
-        log.warning("%s", error)
-        return None
-    if record is None or record.parameters != parameter_checksums(ensemble):
-        return None
-    return record

@@ -24,6 +24,7 @@ SENTENCE_FEATURES = (
     *("log_length", "log_source_length", "log_ratio", "ratio_distance", "inverse_length"),
     *("coverage", "log_coverage", "excess_coverage", "attention_entropy", "attention_peak"),
     *("unknown_source", "source_rank", "max_source_rank", "target_rank"),
+    *("log_characters", "log_character_ratio"),
     *("repeated_bigrams", "tokens_per_word", "copied_words", "changed_numbers", "finished"),
     *("mean_spread", "max_spread", "reverse_log_prob", "min_reverse_log_prob"),
 )
@@ -111,6 +112,7 @@ def sentence_features(seen: Observation, text: Text, reverse: Sequence[float] = 
         1 / length,
         *_attention_features(seen.attention),
         *_frequency_features(text),
+        *_character_features(text),
         *_text_features(text),
         seen.spread.mean(),
         seen.spread.max(),
@@ -188,8 +190,10 @@ def _attention_features(attention: Floats | None) -> list[float]:
 
 
 def _token_attention(seen: Observation, text: Text) -> list[Floats]:
-    """Return for each token the entropy and the peak of attention, the weight of the source's end,
-    and the rank of the source token with the largest weight."""
+    """Return entropy and peak of each token's attention, and two properties of the source.
+
+    They are the weight of the source's end, and the rank of the token with the largest weight.
+    """
     if seen.attention is None or seen.attention.shape[1] < 2:
         return [np.zeros(len(seen.log_probs))] * 4
     ranks = np.log1p(np.asarray(text.src_ids, float))
@@ -214,12 +218,20 @@ def _frequency_features(text: Text) -> list[float]:
     return [(src == UNK).mean(), src_ranks.mean(), src_ranks.max(), np.log1p(tgt).mean()]
 
 
+def _character_features(text: Text) -> list[float]:
+    """Return log characters of the source's words, and log of the target's by the source's."""
+    src, tgt = (1 + sum(map(len, words)) for words in (text.src_words, text.tgt_words))
+    return [float(np.log(src)), float(np.log(tgt / src))]
+
+
 def _text_features(text: Text) -> list[float]:
     """Return repetition, tokens per word, copied words, changed numbers, and whether it ends."""
     pairs = list(zip(text.tgt_ids, text.tgt_ids[1:], strict=False))
     source = set(text.src_words)
     copied = sum(word in source for word in text.tgt_words if any(map(str.isalpha, word)))
-    numbers = [sorted(_NUMBER.findall(" ".join(words))) for words in (text.src_words, text.tgt_words)]
+    numbers = [
+        sorted(_NUMBER.findall(" ".join(words))) for words in (text.src_words, text.tgt_words)
+    ]
     return [
         1 - len(set(pairs)) / len(pairs) if pairs else 0.0,
         len(text.tgt_ids) / max(len(text.tgt_words), 1),

@@ -15,14 +15,14 @@ from nmtkit.io.calibration_record import LogisticRecord
 Floats = NDArray[np.float64]
 Booleans = NDArray[np.bool_]
 
-PENALTIES = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003)
+PENALTIES = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003)
 """Penalties that cross-validation chooses from."""
 
 FOLDS = 5
-"""Parts of cross-validation: neighbouring lines are alike, so each part is a block of lines."""
+"""Parts of cross-validation; a line belongs to the part of its number modulo this one."""
 
 MAX_NEWTON_STEPS = 50
-TOLERANCE = 1e-10
+TOLERANCE = 1e-9
 """Newton's method ends when no weight changes by more."""
 
 MAX_DEVIATIONS = 4.0
@@ -71,49 +71,43 @@ def fit_weights(z: Floats, targets: Booleans, penalty: float) -> Floats:
     for _ in range(MAX_NEWTON_STEPS):
         p = sigmoid(x @ weights)
         gradient = x.T @ (p - smooth) / len(x) + ridge * weights
-        curvature = np.maximum(p * (1 - p), 1e-12)
-        hessian = (x.T * curvature) @ x / len(x) + np.diag(ridge)
+        hessian = (x.T * (p * (1 - p))) @ x / len(x) + np.diag(ridge)
         step = np.linalg.lstsq(hessian, gradient, rcond=None)[0]
-        while (new := _cost(x, smooth, ridge, weights - step)) > cost and np.abs(step).max() > 0:
+        while np.abs(step).max() > TOLERANCE:
+            new = _cost(x, smooth, ridge, weights - step)
+            if new <= cost:
+                break
             step = step / 2
-            if np.abs(step).max() < TOLERANCE:
-                return weights
+        else:
+            return weights
         weights, cost = weights - step, new
-        if np.abs(step).max() < TOLERANCE:
-            break
     return weights
 
 
 def cross_validate(
-    names: tuple[str, ...], features: Floats, targets: Booleans, blocks: NDArray[np.intp]
+    names: tuple[str, ...], features: Floats, targets: Booleans, lines: NDArray[np.intp]
 ) -> CrossValidated:
     """Fit a model with the penalty whose held-out likelihood is best.
 
-    Penalised weights are too small, and so the probabilities too near to 1/2. The predictions for
-    examples left out say by how much: a regression on their logits alone corrects it (Platt 1999).
-
     :param names: of the features. features: Shape: [N, f].
     :param targets: Shape: [N].
-    :param blocks: line of each example, ascending; examples of a line stay together. Shape: [N].
+    :param lines: line of each example; examples of a line stay together. Shape: [N].
     """
     means, scales = features.mean(0), features.std(0)
     scales = np.where(scales > 1e-9 * (1 + np.abs(means)), scales, 1.0)
     z = _standardized(features, means, scales)
-    folds = blocks * FOLDS // (int(blocks[-1]) + 1)
+    folds = lines % FOLDS
     logits = {penalty: _held_out_logits(z, targets, folds, penalty) for penalty in PENALTIES}
     penalty = min(PENALTIES, key=lambda one: _log_loss(logits[one], targets))
-    held_out = logits[penalty]
-    slope, offset = fit_weights(held_out[:, None], targets, 1e-9)
-    slope = max(slope, 0.0)
     *weights, bias = fit_weights(z, targets, penalty)
     record = LogisticRecord(
         features=names,
         means=rounded(means),
         scales=rounded(scales),
-        weights=rounded(slope * np.asarray(weights)),
-        bias=rounded([slope * bias + offset])[0],
+        weights=rounded(weights),
+        bias=rounded([bias])[0],
     )
-    return CrossValidated(record, sigmoid(slope * held_out + offset), penalty)
+    return CrossValidated(record, sigmoid(logits[penalty]), penalty)
 
 
 def rounded(values: "Floats | list[float]") -> tuple[float, ...]:
