@@ -40,8 +40,8 @@ METRIC = "chrF"
 MEDIAN = "median"
 """A translation is good if its chrF is at least the median of the dev set."""
 
-MIN_PAIRS = 20
-"""Fewer pairs say nothing about thirty features."""
+MIN_PAIRS = 2
+"""Fewer pairs are refused."""
 
 FEW_PAIRS = 300
 """Fewer pairs are warned of."""
@@ -93,7 +93,7 @@ def calibrate(
     pairs = [(src, tgt) for src, tgt in read_parallel(*dev) if src.strip() and tgt.strip()]
     if len(pairs) < MIN_PAIRS:
         raise DataError(
-            f"{dev[0]}: {len(pairs)} lines with words; a calibration needs {MIN_PAIRS} at least,"
+            f"{dev[0]}: {len(pairs)} lines with words; a calibration needs {MIN_PAIRS},"
             " and better a thousand"
         )
     if len(pairs) < FEW_PAIRS:
