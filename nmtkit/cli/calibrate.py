@@ -29,14 +29,15 @@ from nmtkit.cli.startup import configure_threads, importing
         metavar="SRC TGT",
         required=True,
         common=True,
-        help="Dev set, raw, of about a thousand pairs that the model was not trained on.",
+        help="Dev set, raw. It has about a thousand pairs that the model was not trained on.",
     ),
     option(
         "--good",
-        metavar="median|chrF>=N",
+        metavar="chrF>=N",
         default="median",
         common=True,
-        help="When a translation is good: its chrF is at least the median of the dev set, or N.",
+        help="When a translation is good. By default its chrF is at least the median of the dev"
+        " set.",
     ),
     option(
         "--reverse-model",
@@ -45,7 +46,7 @@ from nmtkit.cli.startup import configure_threads, importing
         multiple=True,
         metavar="DIR",
         common=True,
-        help="Use the scores of a model of the other direction, too. 'translate' then needs it."
+        help="Model of the other direction, whose scores help. 'translate' then needs it."
         " Repeatable; several form an ensemble.",
     ),
     option(

@@ -175,7 +175,7 @@ def command(
                     lines, n_best or 1, tokenized, aligned, process_group
                 )
             if not sample:
-                from nmtkit.io.calibration_record import has_calibration
+                from nmtkit.io.folder_files import has_calibration
 
                 if has_calibration(models[0]):
                     from nmtkit.inference.confidence.familiarity import watched

@@ -163,7 +163,6 @@ CONFIDENCE = group(
     option(
         "--confidence",
         is_flag=True,
-        common=True,
         help="Write 'CONFIDENCE<TAB>TRANSLATION', the probability that the translation is good. It"
         " needs the calibration of 'nmtkit calibrate'.",
     ),

@@ -22,10 +22,10 @@ from nmtkit.integrity.findings import (
 )
 from nmtkit.integrity.folder import check_entries
 from nmtkit.io import calibration_record
-from nmtkit.io.calibration_record import CALIBRATION_FILE, read_calibration
+from nmtkit.io.calibration_record import read_calibration
 from nmtkit.io.checksums import SUMS_FILE, read_sums
 from nmtkit.io.fast_record import FAST_FILE, LEXICON_FILE, REMEDY, read_fast_record
-from nmtkit.io.folder_files import check_file, regular_file_sha256
+from nmtkit.io.folder_files import CALIBRATION_FILE, check_file, regular_file_sha256
 from nmtkit.io.lines import decode_line
 from nmtkit.io.parameters import CHECKSUM_KEY, load_parameters, read_metadata, read_parameters
 from nmtkit.io.temporary import is_hidden_name

@@ -14,11 +14,9 @@ from typing import Any
 
 from nmtkit.errors import ModelError
 from nmtkit.io.checksums import verify_checksum, with_checksum
-from nmtkit.io.folder_files import MIB, check_file, read_regular
+from nmtkit.io.folder_files import CALIBRATION_FILE, MIB, check_file, read_regular
 from nmtkit.io.lines import open_output
 from nmtkit.io.safe_json import parse_json
-
-CALIBRATION_FILE = "calibration.json"
 
 FORMAT = 1
 
@@ -113,11 +111,6 @@ def write_calibration(folder: Path, record: CalibrationRecord) -> None:
     table = with_checksum({"format": FORMAT, **json.loads(json.dumps(asdict(record)))})
     with open_output(folder / CALIBRATION_FILE, force=True) as file:
         file.write(json.dumps(table, indent=1) + "\n")
-
-
-def has_calibration(folder: str | Path) -> bool:
-    """Return whether a model folder has a calibration, which may be damaged."""
-    return os.path.lexists(Path(folder) / CALIBRATION_FILE)
 
 
 def read_calibration(folder: Path) -> CalibrationRecord | None:

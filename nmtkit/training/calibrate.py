@@ -82,6 +82,8 @@ def calibrate(
     :param good: "median", or a threshold such as "chrF>=60".
     :param reverse_models: model folders of the other direction, whose scores become features.
     :param beam: beam size; by default that of the model.
+    :param device: "auto", "cpu", "cuda", "cuda:1" or "mps".
+    :param batch_size: sentences searched together.
     :param params: which parameters: "best", "last", or a file; those that will translate.
     :raises ConfigError: `good` is neither.
     :raises DataError: a file cannot be read, files differ in length, or too few lines have words.

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from nmtkit.io.calibration_record import CALIBRATION_FILE, read_calibration, write_calibration
+from nmtkit.io.calibration_record import read_calibration, write_calibration
+from nmtkit.io.folder_files import CALIBRATION_FILE
 
 LINES = ["one two", "", "three four five", "zero", "seven seven eight"]
 TEXT = "".join(f"{line}\n" for line in LINES)

@@ -23,12 +23,12 @@ from nmtkit.inference.scorer import Scorer
 from nmtkit.inference.stream_batching import Batches
 from nmtkit.inference.translation import Translation
 from nmtkit.io.calibration_record import (
-    CALIBRATION_FILE,
     REMEDY,
     CalibrationRecord,
     LogisticRecord,
     read_calibration,
 )
+from nmtkit.io.folder_files import CALIBRATION_FILE
 from nmtkit.io.parameters import CHECKSUM_KEY, read_metadata
 from nmtkit.model_folder import LoadedModel
 from nmtkit.search.hypothesis import Hypothesis

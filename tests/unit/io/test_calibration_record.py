@@ -7,14 +7,13 @@ import pytest
 
 from nmtkit.errors import ModelError
 from nmtkit.io.calibration_record import (
-    CALIBRATION_FILE,
     CalibrationRecord,
     LogisticRecord,
-    has_calibration,
     read_calibration,
     write_calibration,
 )
 from nmtkit.io.checksums import with_checksum
+from nmtkit.io.folder_files import CALIBRATION_FILE, has_calibration
 
 LOGISTIC = LogisticRecord(("a", "b"), (0.0, 1.5), (1.0, 2.0), (0.1, -3.0), 0.5)
 
