@@ -38,8 +38,10 @@ FOREIGN_LINES = 500
 DRAWS = 50
 """Sets of outcomes drawn from the confidences."""
 
-FIGURES = ("sentences", "AUC", "ECE", "ECE, equal width", "by chance", "words right")
-FIGURES += ("word AUC", "word ECE", "time")
+FIGURES = (
+    *("sentences", "AUC", "ECE", "ECE, equal width", "by chance"),
+    *("words right", "word AUC", "word ECE", "time"),
+)
 
 
 class System(NamedTuple):

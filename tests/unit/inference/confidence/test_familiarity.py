@@ -9,7 +9,7 @@ from nmtkit.inference.confidence.familiarity import MAX_LEVELS, Familiarity, sco
 from tests.unit.io.test_calibration_record import RECORD
 
 RANDOM = np.random.default_rng(7)
-DEV = RANDOM.normal(-0.6, 0.3, 1000)
+DEV: list[float] = RANDOM.normal(-0.6, 0.3, 1000).tolist()
 
 
 def familiarity():
@@ -28,7 +28,7 @@ def test_levels_are_shares_of_the_dev_set():
     assert len(scores) == len(levels) <= MAX_LEVELS
     assert levels[0] == 0.001 and levels[-1] == 1 and scores == sorted(scores)
     for score, level in zip(scores, levels, strict=True):
-        assert np.mean(score + 1e-5 >= DEV) == pytest.approx(level, abs=2e-3)
+        assert np.mean(score + 1e-5 >= np.array(DEV)) == pytest.approx(level, abs=2e-3)
 
 
 def test_lines_like_the_dev_set_are_never_noticed():
