@@ -159,7 +159,7 @@ def search_cases(sizes: Sizes) -> list[Case]:
         random(align),
         mask,
     )
-    log_probs = layers.target_log_probs
+    log_probs, evidence = layers.target_log_probs, layers.target_evidence
     table_of_words, W_dec = random(WORDS, n), random(n, 3 * n)
 
     def compute(words: Tensor) -> Tensor:
@@ -180,6 +180,10 @@ def search_cases(sizes: Sizes) -> list[Case]:
         search_case(
             "target_log_probs", all_words,
             lambda: log_probs.plain(readout, *scored), lambda: log_probs.fast(readout, *scored),
+        ),
+        search_case(
+            "target_evidence", all_words,
+            lambda: evidence.plain(readout, *scored), lambda: evidence.fast(readout, *scored),
         ),
         search_case(
             "OutputLayer.shards", all_words,

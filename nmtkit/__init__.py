@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from nmtkit.text.glossary import Term as Term
     from nmtkit.training.adaptation.adapt import adapt as adapt
     from nmtkit.training.adaptation.report import LossRefused as LossRefused
+    from nmtkit.training.calibrate import calibrate as calibrate
     from nmtkit.training.train import train as train
 
 __version__ = "0.2.0"
@@ -65,6 +66,7 @@ _PUBLIC = {
     "Translator": "nmtkit.inference.translator",
     "adapt": "nmtkit.training.adaptation.adapt",
     "build_shortlist": "nmtkit.preprocessing.api",
+    "calibrate": "nmtkit.training.calibrate",
     "check": "nmtkit.integrity.check",
     "evaluate": "nmtkit.evaluation.metrics",
     "prepare": "nmtkit.preprocessing.api",
@@ -91,6 +93,7 @@ __all__ = [
     "Translator",
     "adapt",
     "build_shortlist",
+    "calibrate",
     "check",
     "evaluate",
     "prepare",

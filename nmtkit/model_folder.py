@@ -12,6 +12,7 @@ params.best.safetensors     the best parameters on the dev set; params.last: tho
 metrics.jsonl checkpoints/  metrics of the training, and checkpoints to resume it from
 origin.json                 command, versions and data of the training (`training/provenance.py`)
 fast.json lexicon.gz        what `nmtkit optimize` left for fast translation (`io/fast_record.py`)
+calibration.json            how sure the model can be (`io/calibration_record.py`)
 SHA256SUMS                  checksums of shortlists, merges and origin.json, which never change
 
 A folder may come from an untrusted source. Its files are checked before they are read: only regular

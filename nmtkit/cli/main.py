@@ -40,6 +40,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "adapt": ("nmtkit.cli.adapt", "Teach a model your corrections."),
     "curves": ("nmtkit.cli.curves", "Tabulate and draw learning curves."),
     "optimize": ("nmtkit.cli.optimize", "Make a model translate faster, and check its quality."),
+    "calibrate": ("nmtkit.cli.calibrate", "Learn how sure a model can be of its translations."),
     "translate": ("nmtkit.cli.translate", "Translate lines from stdin to stdout."),
     "score": ("nmtkit.cli.score", "Compute log-probabilities of translations."),
     "nbest": ("nmtkit.cli.nbest", "Score, rerank and tune n-best lists of Moses."),

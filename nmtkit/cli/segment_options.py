@@ -12,14 +12,16 @@ from nmtkit.cli.rules import Rule, exclusive, needs
 from nmtkit.cli.shared_options import FILE, FOLDER
 
 if TYPE_CHECKING:
+    from nmtkit.inference.scorer import Scorer
     from nmtkit.inference.segmenter import Segmenter
     from nmtkit.inference.translator import Translator
 
 SEGMENT_RULES: list[Rule] = [
+    needs("--reverse-model", "--segment", "--confidence", "--min-confidence"),
     *(
         needs(name, "--segment")
         for name in (
-            *("--reverse-model", "--max-segment", "--no-segment-penalty"),
+            *("--max-segment", "--no-segment-penalty"),
             *("--segment-lengths", "--segments"),
         )
     ),
@@ -62,6 +64,21 @@ class SegmentationSettings:
     lengths: str | None
     segments: str | None
 
+    def reverse_scorer(self, batch_size: int, device: str, params: str) -> "Scorer | None":
+        """Load the reverse models; return None if there are none.
+
+        :param params: which parameters, "best" or "last".
+        """
+        from nmtkit.inference.scorer import Scorer
+        from nmtkit.model_folder import shared_parameters
+
+        if not self.reverse_models:
+            return None
+        params = shared_parameters(params)
+        return Scorer.load(
+            *self.reverse_models, device=device, batch_size=batch_size, params=params
+        )
+
     def segmenter(
         self, translator: "Translator", batch_size: int, device: str, seed: int, params: str
     ) -> "Segmenter":
@@ -70,19 +87,12 @@ class SegmentationSettings:
         :param params: which parameters of the reverse models, "best" or "last".
         """
         from nmtkit.inference import segmenter as driver
-        from nmtkit.inference.scorer import Scorer
-        from nmtkit.model_folder import shared_parameters
 
         max_words = self.max_words or driver.MAX_SEGMENT_WORDS
         if self.method == "forward":
             return driver.ConfidentSegmenter(translator, None, max_words, self.penalty)
         if self.method == "confidence":
-            reverse = Scorer.load(
-                *self.reverse_models,
-                device=device,
-                batch_size=batch_size,
-                params=shared_parameters(params),
-            )
+            reverse = self.reverse_scorer(batch_size, device, params)
             return driver.ConfidentSegmenter(translator, reverse, max_words, self.penalty)
         if self.lengths:
             return driver.RandomSegmenter(
@@ -135,8 +145,8 @@ def segment_options(function: Callable[..., Any]) -> Any:
             type=FOLDER,
             multiple=True,
             metavar="DIR",
-            help="For --segment: model folder of the other direction. Repeatable; several form an"
-            " ensemble.",
+            help="For --segment and --confidence: model folder of the other direction. Repeatable;"
+            " several form an ensemble.",
         ),
         option(
             "--max-segment",

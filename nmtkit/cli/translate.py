@@ -13,7 +13,7 @@ from nmtkit.cli.segment_options import SegmentationSettings
 from nmtkit.cli.shared_options import FILE
 from nmtkit.cli.startup import configure_threads, importing, path_on_rank_0
 from nmtkit.cli.translate_options import RENAMED, RULES, translate_options
-from nmtkit.cli.writers import Format, alignment_line, translation_lines
+from nmtkit.cli.writers import PLAIN, ConfidenceFormat, Format, alignment_line, translation_lines
 
 if TYPE_CHECKING:
     from nmtkit.inference.segmenter import Segmented
@@ -53,6 +53,9 @@ def command(
     protect: tuple[str, ...],
     terms: str | None,
     terms_mode: "TermsMode",
+    confidence: bool,
+    min_confidence: float | None,
+    low_confidence: str,
     batch_size: int,
     device: str,
     threads: int,
@@ -97,6 +100,14 @@ def command(
     no translation of the term may have. A line whose translation lacks a term is reported, and the
     term named in JSON in 'missing_terms'.
 
+    --confidence writes the probability that a translation is good, as 'nmtkit calibrate' learned it
+    from a dev set, before the translation, behind a score if there is one. In JSON there are
+    'confidence' and 'word_confidences', the probability of each word that it is right; in the
+    n-best format 'confidence= P' stands behind the score. With --min-confidence the translations
+    below it are left empty, or followed by '<TAB>low confidence'; JSON has 'low_confidence': true.
+    Their number is reported at the end. If a model has a calibration, a stream of lines that is
+    unlike its dev set is reported once.
+
     Examples:
       nmtkit translate -m model < test.en > test.fr
       echo 'A man is reading.' | nmtkit translate -m model
@@ -104,6 +115,7 @@ def command(
       nmtkit translate -m model test.en --fast
       nmtkit translate -m model page.txt --markup html
       nmtkit translate -m model test.en --terms glossary.tsv
+      nmtkit translate -m model test.en --min-confidence 0.3
       nmtkit translate -m model test.en --quantize --candidates lexicon.gz
       nmtkit translate -m model test.en --segment --reverse-model back --beam 10
 
@@ -140,6 +152,9 @@ def command(
         translator = _with_tables(translator.with_search(**search), candidates, replace_unk)
         if terms:
             translator = translator.with_terms(terms, terms_mode)
+        if confidence or min_confidence is not None:
+            reverse = segmentation.reverse_scorer(batch_size, device, params)
+            translator = translator.with_confidence(reverse, models[0])
         lines, aligned = LineStream(source), bool(alignments)
         if segmentation.method:
             segmenter = segmentation.segmenter(translator, batch_size, device, seed, params)
@@ -159,7 +174,15 @@ def command(
                 translations = translator.translate(
                     lines, n_best or 1, tokenized, aligned, process_group
                 )
-            _write_translations(translations, lines, streams, format, alignment_format)
+            if not sample:
+                from nmtkit.io.folder_files import has_calibration
+
+                if has_calibration(models[0]):
+                    from nmtkit.inference.confidence.familiarity import watched
+
+                    translations = watched(translations, ensemble, models[0])
+            columns = ConfidenceFormat(confidence, min_confidence or 0.0, low_confidence == "mark")
+            _write_translations(translations, lines, streams, format, alignment_format, columns)
 
 
 class Outputs(NamedTuple):
@@ -176,20 +199,29 @@ def _write_translations(
     streams: Outputs,
     format: Format,
     alignment_format: str,
+    confidence: ConfidenceFormat = PLAIN,
 ) -> None:
     """Write the translations of each line; flush when all lines read so far are translated."""
-    number, unfinished = 0, 0
+    number, unfinished, low = 0, 0, 0
     for number, translations in enumerate(results, start=1):
-        _write(streams.translations, translation_lines(number - 1, translations, format))
+        formatted = translation_lines(number - 1, translations, format, confidence)
+        _write(streams.translations, formatted)
         matrices = [translation.word_alignment for translation in translations]
         links = [alignment_line(m, alignment_format) for m in matrices if m is not None]
         _write(streams.alignments, links)
         unfinished += not translations[0].finished
+        low += confidence.is_low(translations[0])
         if translations[0].missing_terms:
             warn(f"line {number}: no translation of {_quoted(translations[0].missing_terms)}")
         if number == lines.lines_read:
             streams.translations.flush()
     _warn_unfinished(unfinished, number)
+    if low:
+        done = "are marked" if confidence.marks else "were left empty"
+        warn(
+            f"{low} of {number} translations {done}: their confidence is below"
+            f" {confidence.minimum:g}"
+        )
 
 
 def _quoted(terms: Sequence[str]) -> str:

@@ -35,6 +35,16 @@ RULES: list[Rule] = [
     exclusive("--json", "--counts", because="JSON lists every sample"),
     *SEGMENT_RULES,
     *excludes(
+        "--segment", "--confidence", "--min-confidence", because="whole lines were calibrated"
+    ),
+    *excludes(
+        "--sample",
+        *("--confidence", "--min-confidence"),
+        because="translations found by search were calibrated",
+    ),
+    exclusive("--min-confidence", "--n-best", because="the list has the confidences"),
+    needs("--low-confidence", "--min-confidence"),
+    *excludes(
         "--segment", "--n-best", "--sample", "--alignments", "--markup", "--protect", "--terms"
     ),
     needs("--terms-mode", "--terms"),
@@ -57,6 +67,7 @@ def translate_options(function: Any) -> Any:
         (
             FILES_AND_FORMAT,
             MARKUP_AND_TERMS,
+            CONFIDENCE,
             search_options,
             SAMPLING,
             SPEED,
@@ -144,6 +155,29 @@ MARKUP_AND_TERMS = group(
         default="strict",
         help="Have the terms in every translation ('strict'), or prefer translations that have them"
         " ('soft').",
+    ),
+)
+
+CONFIDENCE = group(
+    "Confidence",
+    option(
+        "--confidence",
+        is_flag=True,
+        help="Write 'CONFIDENCE<TAB>TRANSLATION', the probability that the translation is good. It"
+        " needs the calibration of 'nmtkit calibrate'.",
+    ),
+    option(
+        "--min-confidence",
+        type=click.FloatRange(0, 1),
+        metavar="P",
+        help="Leave the line of a translation empty if its confidence is below P.",
+    ),
+    option(
+        "--low-confidence",
+        type=click.Choice(["empty", "mark"]),
+        default="empty",
+        help="For --min-confidence: leave the line empty, or write '<TAB>low confidence' behind"
+        " the translation ('mark').",
     ),
 )
 

@@ -34,6 +34,9 @@ class Translation:
     word_alignment: the same between words.
     names: names and numbers for which placeholders stand in the tokens of both sides.
     missing_terms: terms of the source line whose translation in the glossary it lacks.
+    confidence: probability that it is good, by the model's calibration, if requested.
+    word_confidences: probability that each word is right, likewise; the words are those of
+        `tokens` joined, as in `word_alignment`.
     """
 
     text: str
@@ -47,6 +50,8 @@ class Translation:
     word_alignment: Alignment | None = None
     names: Sequence[str] = ()
     missing_terms: Sequence[str] = ()
+    confidence: float | None = None
+    word_confidences: list[float] | None = None
 
     @property
     def named_tokens(self) -> list[str]:

@@ -40,6 +40,8 @@ from nmtkit.special_symbols import UNK
 from nmtkit.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    from nmtkit.inference.confidence.estimator import FeatureReader
+    from nmtkit.inference.scorer import Scorer
     from nmtkit.inference.terms import LineTerms, TermFinder, TermsMode
     from nmtkit.text.glossary import Glossary
 
@@ -82,6 +84,7 @@ class Translator:
         self._candidates = candidates
         self._replacements: Mapping[str, str] | None = None
         self._terms: TermFinder | None = None
+        self._confidence: FeatureReader | None = None
 
     @classmethod
     def load(
@@ -172,6 +175,30 @@ class Translator:
         translator = copy.copy(self)
         finder = None if glossary is None else TermFinder(glossary, self._ensemble.first, mode)
         translator._terms = finder
+        return translator
+
+    def with_confidence(
+        self, reverse: "Scorer | None" = None, folder: str | Path | None = None
+    ) -> "Translator":
+        """Return a translator with the same models whose translations have confidences.
+
+        :param reverse: scorer of the other direction, if the calibration was made with it.
+        :param folder: model folder with the calibration; by default that of the first model.
+        :raises ModelError: `nmtkit calibrate` has left no calibration, it is damaged, or it is for
+            other models or parameters.
+        """
+        from nmtkit.inference.confidence.estimator import ConfidenceEstimator  # start-up
+
+        place = None if folder is None else Path(folder)
+        return self.with_features(ConfidenceEstimator.load(self._ensemble, reverse, place))
+
+    def with_features(self, reader: "FeatureReader | None") -> "Translator":
+        """Return a translator with the same models whose translations a reader of features rates.
+
+        :param reader: None: none.
+        """
+        translator = copy.copy(self)
+        translator._confidence = reader
         return translator
 
     @property
@@ -272,9 +299,13 @@ class Translator:
                 hypotheses = _on_all_cores(
                     [functools.partial(find, window, batches) for batches in shares]
                 )
-            yield from process_group.gather(
-                self._translations(window, shares, hypotheses, tokenized, copies)
-            )
+            translations = self._translations(window, shares, hypotheses, tokenized, copies)
+            if self._confidence is not None:
+                found = _by_line(len(sources), shares, hypotheses)
+                translations = self._confidence.rate(
+                    self._ensemble.first, shard.items, found, translations, tokenized
+                )
+            yield from process_group.gather(translations)
 
     def _find_terms(
         self, lines: Sequence[str], sources: Sequence[SourceTokens]
@@ -322,7 +353,10 @@ class Translator:
             n_best_lists = [
                 *map(names_first, n_best_lists, lines, itertools.repeat(first.tgt_vocab))
             ]
-        return [hypotheses[:n_best] for hypotheses in n_best_lists]
+        n_best_lists = [hypotheses[:n_best] for hypotheses in n_best_lists]
+        if self._confidence is None:
+            return n_best_lists
+        return self._confidence.observe(self._ensemble, sources, batches, n_best_lists)
 
     def _search(self, window: "Window", batches: Batches, width: int) -> list[NBest]:
         """Search, first without terms; then again where a translation lacks some."""
@@ -468,6 +502,16 @@ class _LineSeeds(NamedTuple):
     def of(self, index: int) -> int:
         """Return the seed of a line by its index among all."""
         return derive_seed(self.seed, self.first_line - 1 + index)
+
+
+def _by_line(lines: int, shares: list[Batches], hypotheses: list[list[NBest]]) -> list[NBest]:
+    """Return the hypotheses of each line, none for a line without words."""
+    found: list[NBest] = [[] for _ in range(lines)]
+    for batches, n_best_lists in zip(shares, hypotheses, strict=True):
+        numbers = itertools.chain.from_iterable(batches)
+        for number, n_best in zip(numbers, n_best_lists, strict=True):
+            found[number] = n_best
+    return found
 
 
 def _on_all_cores(searches: list[Callable[[], list[NBest]]]) -> list[list[NBest]]:

@@ -21,9 +21,11 @@ from nmtkit.integrity.findings import (
     warning,
 )
 from nmtkit.integrity.folder import check_entries
+from nmtkit.io import calibration_record
+from nmtkit.io.calibration_record import read_calibration
 from nmtkit.io.checksums import SUMS_FILE, read_sums
 from nmtkit.io.fast_record import FAST_FILE, LEXICON_FILE, REMEDY, read_fast_record
-from nmtkit.io.folder_files import check_file, regular_file_sha256
+from nmtkit.io.folder_files import CALIBRATION_FILE, check_file, regular_file_sha256
 from nmtkit.io.lines import decode_line
 from nmtkit.io.parameters import CHECKSUM_KEY, load_parameters, read_metadata, read_parameters
 from nmtkit.io.temporary import is_hidden_name
@@ -60,7 +62,7 @@ _OLD_TEMPORARY = re.compile(r"\.tmp[A-Za-z0-9]{6}")
 """Temporary files of safetensors, which versions before 0.3 could leave."""
 
 OWN_NAMES = {*MAX_FILE_BYTES, SUMS_FILE, PROVENANCE_FILE, METRICS_FILE, CHECKPOINTS, LOCK_FILE}
-OWN_NAMES |= {"tensorboard", FAST_FILE, LEXICON_FILE}
+OWN_NAMES |= {"tensorboard", FAST_FILE, LEXICON_FILE, CALIBRATION_FILE}
 """Names in a model folder, besides those of parameters."""
 
 
@@ -106,6 +108,7 @@ class _ModelFolder:
         Checkpoints(folder, build, training, self.found).check()
         self._check_metrics()
         self._check_fast()
+        self._check_calibration()
         return self.found
 
     def _check_entries(self) -> None:
@@ -204,6 +207,17 @@ class _ModelFolder:
         if _is_there(best) and read_metadata(best).get(CHECKSUM_KEY) != record.parameters:
             path = self._folder / FAST_FILE
             self.found.add([warning(path, "the parameters have changed since", REMEDY)])
+
+    def _check_calibration(self) -> None:
+        """Check what `nmtkit calibrate` wrote: damage is an error, other parameters a warning."""
+        record = self._read(CALIBRATION_FILE, lambda: read_calibration(self._folder))
+        best = self._folder / "params.best.safetensors"
+        if record is None or not _is_there(best):
+            return
+        if read_metadata(best).get(CHECKSUM_KEY) != record.parameters[0]:
+            path = self._folder / CALIBRATION_FILE
+            problem = "the parameters have changed since"
+            self.found.add([warning(path, problem, calibration_record.REMEDY)])
 
     def _check_metrics(self) -> None:
         """Check every line of the metrics, if there are any."""

@@ -15,6 +15,9 @@ from nmtkit.errors import ModelError
 
 MIB = 1 << 20
 
+CALIBRATION_FILE = "calibration.json"
+"""Name of the record of confidences in a model folder (`calibration_record.py`)."""
+
 MAX_LINES = 2_000_000
 """Maximum number of lines of a text file: short lines take much more memory than on disk."""
 
@@ -50,6 +53,11 @@ def regular_file_sha256(path: Path) -> str:
     """
     with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def has_calibration(folder: str | Path) -> bool:
+    """Return whether a model folder has a calibration, which may be damaged."""
+    return os.path.lexists(Path(folder) / CALIBRATION_FILE)
 
 
 def check_file(folder: Path, path: Path, max_bytes: int | None = None) -> None:

@@ -152,6 +152,21 @@ class Scored(NamedTuple):
     alignment: Tensor | None
 
 
+class Evidence(NamedTuple):
+    """What a model predicts at each position of given translations, by teacher forcing.
+
+    log_probs: log p of each given word, 0 at padding. Shape: [B, T_y].
+    rivals: log p of the most probable other word, 0 at padding. Shape: [B, T_y].
+    entropies: of the distribution of the word, in nats, 0 at padding. Shape: [B, T_y].
+    alignment: alpha_ij, rows of padding 0, or None. Shape: [B, T_y, T_x].
+    """
+
+    log_probs: Tensor
+    rivals: Tensor
+    entropies: Tensor
+    alignment: Tensor | None
+
+
 class TranslationModel(Protocol):
     """A model of p(y | x)."""
 
@@ -229,6 +244,20 @@ class TranslationModel(Protocol):
 
         :param sources: the row of `src` that each target translates, if several targets share a
             source, which is then encoded once; None for one source per target. Shape: [B], int64.
+        """
+        ...
+
+    def evidence(
+        self,
+        src: Tensor,
+        src_mask: Tensor,
+        tgt: Tensor,
+        tgt_mask: Tensor,
+        sources: Tensor | None = None,
+    ) -> Evidence:
+        """Compute what the model predicts where the words of given translations stand.
+
+        Parameters as in `score`.
         """
         ...
 

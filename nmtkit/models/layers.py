@@ -111,8 +111,23 @@ def plain_target_log_probs(readout: Tensor, W: Tensor, bias: Tensor, targets: Te
         return log_probs.gather(1, targets.unsqueeze(1)).squeeze(1)
 
 
+def plain_target_evidence(readout: Tensor, W: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
+    """Return what softmax(W t + bias) says about each row's target word, without gradients.
+
+    :return: log p of the target word, log p of the most probable other word, and the entropy of the
+        distribution in nats. Shape: [N, 3]. Other parameters as in `plain_softmax_cost`.
+    """
+    with torch.no_grad():
+        log_probs = torch.log_softmax(readout @ W.t() + bias, dim=1)  # [N, K]
+        words = targets.unsqueeze(1)  # [N, 1]
+        entropies = -(log_probs.exp() * log_probs).nan_to_num().sum(1, keepdim=True)
+        rivals = log_probs.scatter(1, words, -torch.inf).amax(1, keepdim=True)
+        return torch.cat([log_probs.gather(1, words), rivals, entropies], 1)
+
+
 softmax_cost = Twin(plain_softmax_cost, softmax.softmax_cost)
 target_log_probs = Twin(plain_target_log_probs, softmax.target_log_probs)
+target_evidence = Twin(plain_target_evidence, softmax.target_evidence)
 
 
 def plain_dropout(values: Tensor, share: float) -> Tensor:

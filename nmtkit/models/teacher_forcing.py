@@ -10,10 +10,18 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from nmtkit.models import kernels
-from nmtkit.models.base import OutputLayer, Scored
+from nmtkit.models.base import Evidence, OutputLayer, Scored
 from nmtkit.models.fast.output_layer import OutputInference
 from nmtkit.models.fast.output_layer import output_layer as fast_output_layer
-from nmtkit.models.layers import bias, dropout, matmul, matrix, softmax_cost, target_log_probs
+from nmtkit.models.layers import (
+    bias,
+    dropout,
+    matmul,
+    matrix,
+    softmax_cost,
+    target_evidence,
+    target_log_probs,
+)
 from nmtkit.models.packing import Packing, longest_first
 from nmtkit.models.softmax_sampling import WordSampler
 from nmtkit.special_symbols import BOS
@@ -205,6 +213,25 @@ class EncoderDecoder(nn.Module):
         inverse = forced.order.argsort()
         alignment = None if forced.alignment is None else forced.alignment[inverse]
         return Scored(log_probs[inverse], alignment)
+
+    def evidence(
+        self,
+        src: Tensor,
+        src_mask: Tensor,
+        tgt: Tensor,
+        tgt_mask: Tensor,
+        sources: Tensor | None = None,
+    ) -> Evidence:
+        """Compute what the model predicts at each word; see `TranslationModel.evidence`."""
+        forced = self.teacher_forced(SentencePairs(src, src_mask, tgt, tgt_mask, sources))
+        values = target_evidence(forced.readout, self.output_words(), self.b_y, forced.words)
+        padded, alignment = forced.packing.pad(values), forced.alignment  # [B, T_y, 3]
+        if forced.order is not None:
+            inverse = forced.order.argsort()
+            padded = padded[inverse]
+            alignment = None if alignment is None else alignment[inverse]
+        log_probs, rivals, entropies = padded.unbind(2)
+        return Evidence(log_probs, rivals, entropies, alignment)
 
     def target_embeddings(self, words: Tensor) -> Tensor:
         """Return E_y y, zero for `BOS`. Shape: [..., m]."""

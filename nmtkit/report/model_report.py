@@ -32,6 +32,7 @@ from nmtkit.evaluation.retokenize import moses_detokenizer, word_tokenizer
 from nmtkit.evaluation.significance import SAMPLES
 from nmtkit.evaluation.sufficient_statistics import collect_statistics
 from nmtkit.evaluation.text_checks import looks_tokenized
+from nmtkit.inference.confidence.estimator import usable_calibration
 from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.translation import Translation
 from nmtkit.inference.translator import Translator
@@ -246,7 +247,11 @@ class _TranslatingModel:
             batch_size=settings.batch_size,
             params=settings.params,
         )
-        return cls(translator.with_search(**settings.search), settings.n_best)
+        translator = translator.with_search(**settings.search)
+        record = usable_calibration(translator.ensemble, folder)
+        if record is not None and not record.reverse:
+            translator = translator.with_confidence(folder=folder)
+        return cls(translator, settings.n_best)
 
     def outputs(self, lines: Sequence[str], tokenized: bool) -> Iterator[SystemOutput]:
         """Yield the n-best list of each line; only the best keeps its alignment, to save memory."""

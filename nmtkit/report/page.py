@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from nmtkit.io.lines import STANDARD
 from nmtkit.report.page_curves import bucket_charts, learning_curve_charts
 from nmtkit.report.page_tables import details, score_tables, system_name, table
+from nmtkit.report.risk_coverage import bad_below, risk_charts
 from nmtkit.report.sentences import Packed, pack_sentences, script_json
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 SECTIONS = {
     "scores": "Scores",
     "buckets": "Strengths and weaknesses",
+    "confidence": "Confidence",
     "training": "Training",
     "systems": "Provenance",
     "translations": "Translations",
@@ -59,6 +61,7 @@ def render_page(report: "ModelReport", commands: Sequence[str]) -> str:
 <main>
 {_section("scores", score_tables(report, commands))}
 {_section("buckets", bucket_charts(report))}
+{_section("confidence", risk_charts(report))}
 {_section("training", learning_curve_charts(report.model_cards))}
 {_section("systems", _model_cards(report.model_cards))}
 {_section("translations", _translations(report, packed))}
@@ -103,10 +106,12 @@ def _page_header(report: "ModelReport") -> str:
     file_names = ("stdin" if file == STANDARD else Path(file).name for file in report.files)
     files = " and ".join(f"<code>{escape(file)}</code>" for file in file_names)
     has_curves = any(card.curve for card in report.model_cards)
+    missing = {"training"} if not has_curves else set()
+    missing |= {"confidence"} if bad_below(report) is None else set()
     links = "".join(
         f'<li><a href="#{section}">{title}</a></li>'
         for section, title in SECTIONS.items()
-        if section != "training" or has_curves
+        if section not in missing
     )
     checksums = table(["file", "SHA-256"], report.checksums.items(), "Checksums of the test set")
     return (

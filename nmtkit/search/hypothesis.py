@@ -21,6 +21,9 @@ class Hypothesis:
     alignment: alpha_i for each of `ids`, or None if it was not requested.
         Shape: [len(ids), T_x].
     credit: added to log p for the ranking, because of the terms that it has.
+    evidence: what the models predict where its tokens stand, if it was requested: log p, that of
+        the best other token, entropy, and the spread of log p between models. Shape:
+        [len(ids), 4]. Then the first model's attention, or None. Shape: [len(ids), T_x].
     """
 
     ids: list[int]
@@ -29,6 +32,7 @@ class Hypothesis:
     finished: bool
     alignment: Tensor | None = None
     credit: float = 0.0
+    evidence: tuple[Tensor, Tensor | None] | None = None
 
     @property
     def words(self) -> list[int]:

@@ -24,6 +24,7 @@ COMMAND_LINES = (
     " --allow-loss 100 --device cpu -o [out]",
     "optimize [model] --train {text.src} {text.tgt} --dev {text.src} {text.tgt} --max-loss 100"
     " -o [out]",
+    "calibrate [model] --dev {text.src} {text.tgt} --reverse-model [model] -o [out]",
     "translate -m [model] {text.src}",
     "translate -m [model] {text.gz}",
     "translate -m [model] {text.src} --candidates {lexicon} --replace-unk {lexicon} --n-best 2"

@@ -100,6 +100,8 @@ CASES = (
          ("out/table", "out/plot.svg")),
     Case("optimize", ["out/model", "--train", *TEXTS, "--dev", *TEXTS, "--max-loss", "100",
          "--threads", "1", "-o", "out/figures"], ("out/figures",), (("model", "model"),)),
+    Case("calibrate", ["out/model", "--dev", *TEXTS, "--threads", "1", "-o", "out/figures"],
+         ("out/figures",), (("model", "model"),)),
     Case("translate", [*MODEL, "in/text.src", "-o", "out/hyp", "--alignments", "out/links"],
          ("out/hyp", "out/links")),
     Case("translate", [*MODEL, "in/text.src"]),

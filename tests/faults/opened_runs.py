@@ -122,6 +122,7 @@ align test.en test.fr -m model --symmetrize union --reverse-model reverse -o lin
 align test.en test.fr -m model --plot pictures --format svg
 align test.en -m pyramid --composition --plot pictures --format svg
 optimize model --train test.en test.fr --dev test.en test.fr --max-loss 100 -o out
+calibrate model --dev test.en test.fr --reverse-model reverse -o out
 embed test.en -m model -o out
 embed --vocabulary source -m model -o out
 map vectors --plot map.svg -o points

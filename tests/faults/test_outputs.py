@@ -62,7 +62,7 @@ def test_an_output_that_cannot_grow_is_named(line, size, folder, tmp_path):
     """`ulimit -f`, like a full disk, fails a write; its error does not say of which file."""
     status, error = run(line, folder, tmp_path, max_file_size=size)
     names = [str(tmp_path / name) for name in outputs_of(line, folder)]
-    if line.startswith("optimize"):  # it also writes into the model folder
+    if line.startswith(("optimize", "calibrate")):  # it also writes into the model folder
         names.append(str(folder / "model"))
     expected = re.match("(.*): cannot be written: File too large", error)
     assert status == 1 and expected, error

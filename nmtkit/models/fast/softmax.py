@@ -54,6 +54,30 @@ def target_log_probs(readout: Tensor, W: Tensor, bias: Tensor, targets: Tensor) 
     return torch.cat(chunks) if chunks else readout.new_zeros(0)
 
 
+def target_evidence(readout: Tensor, W: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
+    """Return what softmax(W t + bias) says about each row's target word, without gradients.
+
+    :return: log p of the target word, log p of the most probable other word, and the entropy of the
+        distribution in nats. Shape: [N, 3]. Other parameters as in `softmax_cost`.
+    """
+    chunks = []
+    rows = _chunk_size(W)
+    with torch.no_grad():
+        packed_W_t = Prepacked(W.t())
+        for start in range(0, readout.size(0), rows):
+            part, words = readout[start : start + rows], targets[start : start + rows].unsqueeze(1)
+            logits = packed_W_t.addmm(bias, part)  # [rows, K]
+            p = torch.softmax(logits, 1)
+            normaliser = logits.logsumexp(1, keepdim=True)
+            # log p = logit - normaliser: the entropy needs no logarithm of the small p
+            entropies = normaliser - torch.linalg.vecdot(p, logits).unsqueeze(1)
+            picked = logits.gather(1, words)
+            rivals = logits.scatter_(1, words, -torch.inf).amax(1, keepdim=True)
+            values = picked - normaliser, rivals - normaliser, entropies.clamp(min=0)
+            chunks.append(torch.cat(values, 1))
+    return torch.cat(chunks) if chunks else readout.new_zeros(0, 3)
+
+
 def _chunk_size(W: Tensor) -> int:
     """Return how many rows of logits to compute at a time.
 

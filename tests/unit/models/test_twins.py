@@ -153,6 +153,24 @@ def test_softmax_cost_and_target_log_probs(dtype, rows, smoothing):
 
 
 @precision
+@pytest.mark.parametrize("rows", [0, 1, 200])
+def test_target_evidence(dtype, rows):
+    readout, W, bias = leaves(dtype, (rows, POOL), (K, POOL), (K,))
+    targets = torch.randint(0, K, (rows,))
+    evidence = layers.target_evidence
+    fast, plain = (f(readout, W, bias, targets) for f in (evidence.fast, evidence.plain))
+    torch.testing.assert_close(fast, plain, **TOLERANCES[dtype])
+    assert plain.shape == (rows, 3) and not plain.requires_grad
+    log_probs = (readout @ W.t() + bias).log_softmax(1).detach()
+    entropies = torch.special.entr(log_probs.exp()).sum(1)
+    torch.testing.assert_close(plain[:, 2], entropies, **TOLERANCES[dtype])
+    best, second = log_probs.topk(2, 1).values.unbind(1)
+    is_best = log_probs.argmax(1) == targets
+    rivals = torch.where(is_best, second, best)
+    torch.testing.assert_close(plain[:, 1], rivals, **TOLERANCES[dtype])
+
+
+@precision
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5])
 def test_dropout(dtype, share):
     """The random bits differ, but not their share, nor the scale of the kept values."""

@@ -1,0 +1,1 @@
+"""How probable it is that a translation is good, and that each of its words is right."""
