@@ -1,0 +1,118 @@
+"""The text of a segment, and the markup in it that comes back into its translation."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from nmtkit.documents.document import Segment, Syntax
+from nmtkit.documents.markdown_inline import markdown_pieces
+from nmtkit.text.markup import (
+    MarkedText,
+    Markup,
+    Piece,
+    PieceKind,
+    find_partners,
+    join_pieces,
+    keep_untranslated,
+    split_pieces,
+)
+
+KEPT_ELEMENTS = frozenset("code kbd samp var math svg".split())
+"""Elements of HTML within a text that are not translated."""
+
+_CODES = frozenset("bpt ept it ph ut bx ex x sc ec sm em cp".split())
+"""Elements of XLIFF and TMX whose contents are codes of another format."""
+
+_BEGINNINGS = frozenset(["bpt", "bx", "sc", "sm"])
+_PAIR_ATTRIBUTE = {
+    "bpt": ("rid", "i", "id"),
+    "ept": ("rid", "i", "id"),
+    "bx": ("rid", "id"),
+    "ex": ("rid", "id"),
+    "sc": ("id",),
+    "ec": ("startRef",),
+    "sm": ("id",),
+    "em": ("startRef",),
+}
+"""Attributes that tell which beginning belongs to which end; the first one that is there counts."""
+
+_PROTECTED = re.compile(r"""\smtype\s*=\s*["']protected["']|\stranslate\s*=\s*["']no["']""")
+_ENTITY_START = re.compile(r"&[^&;\s]{1,65};")
+
+
+def parse_segment(segment: Segment) -> MarkedText:
+    """Return the text of a segment, and what comes back into its translation."""
+    source = segment.source
+    if segment.syntax is Syntax.HTML:
+        pieces = keep_untranslated(list(split_pieces(source, Markup.HTML)), KEPT_ELEMENTS)
+        return join_pieces(pieces, Markup.HTML)
+    if segment.syntax is Syntax.XML:
+        return join_pieces(list(code_pieces(source)), Markup.XML)
+    if segment.syntax is Syntax.MARKDOWN:
+        return join_pieces(keep_untranslated(markdown_pieces(source), KEPT_ELEMENTS), Markup.XML)
+    if segment.syntax is Syntax.ENTITIES:
+        return join_pieces(list(entity_pieces(source)), Markup.XML)
+    return MarkedText(source, (), ())
+
+
+def entity_pieces(source: str) -> Iterator[Piece]:
+    """Yield the text and the entities of an attribute."""
+    position = 0
+    for found in _ENTITY_START.finditer(source):
+        pieces = list(split_pieces(found[0], Markup.XML))
+        if len(pieces) == 1 and pieces[0].kind is PieceKind.ENTITY:
+            if position < found.start():
+                yield Piece(PieceKind.TEXT, source[position : found.start()])
+            yield pieces[0]
+            position = found.end()
+    if position < len(source):
+        yield Piece(PieceKind.TEXT, source[position:])
+
+
+def code_pieces(source: str) -> Iterator[Piece]:
+    """Yield the pieces of a segment of XLIFF or TMX.
+
+    An element of codes is one piece with its contents. Beginnings and ends of codes that belong
+    together are like the tags of an element.
+    """
+    pieces = list(split_pieces(source, Markup.XML))
+    partners = find_partners(pieces)
+    number = 0
+    while number < len(pieces):
+        piece = pieces[number]
+        stop = partners.get(number, number) if piece.kind is PieceKind.OPENING else number
+        name = local_name(piece.name)
+        whole = "".join(one.source for one in pieces[number : stop + 1])
+        if name in _CODES and piece.kind in (PieceKind.OPENING, PieceKind.POINT):
+            yield _code(name, piece.source, whole)
+            number = stop
+        elif name == "mrk" and stop > number and _PROTECTED.search(piece.source):
+            yield Piece(PieceKind.KEPT, whole, _text_of(pieces[number : stop + 1]))
+            number = stop
+        else:
+            yield piece
+        number += 1
+
+
+def _text_of(pieces: Sequence[Piece]) -> str:
+    return "".join(piece.source for piece in pieces if piece.kind is PieceKind.TEXT)
+
+
+def _code(name: str, tag: str, whole: str) -> Piece:
+    """Return the piece of an element of codes."""
+    for attribute in _PAIR_ATTRIBUTE.get(name, ()):
+        value = attribute_value(tag, attribute)
+        if value is not None:
+            kind = PieceKind.OPENING if name in _BEGINNINGS else PieceKind.CLOSING
+            return Piece(kind, whole, f"pair {value}")
+    return Piece(PieceKind.POINT, whole, name)
+
+
+def local_name(name: str) -> str:
+    """Return the name of an element without its prefix."""
+    return name.rpartition(":")[2]
+
+
+def attribute_value(tag: str, name: str) -> str | None:
+    """Return the value of an attribute of an XML tag as it is written, or None."""
+    found = re.search(rf"""\s{re.escape(name)}\s*=\s*(?:"([^"]*)"|'([^']*)')""", tag)
+    return None if found is None else found[1] if found[1] is not None else found[2]
