@@ -1,5 +1,7 @@
 """A file in parts: segments to be translated, and all that is kept between them."""
 
+import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -28,6 +30,14 @@ class Syntax(StrEnum):
     HTML = "html"
     XML = "xml"
     MARKDOWN = "markdown"
+
+
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>|&[a-z]\w*;")
+
+
+def syntax_of(text: str) -> Syntax:
+    """Return the syntax of a text in a format that does not say: HTML if it has a tag."""
+    return Syntax.HTML if _TAG.search(text) else Syntax.TEXT
 
 
 Write = Callable[[str, Sequence[Edit]], Iterable[Edit]]
@@ -134,8 +144,6 @@ class Lookup:
 
     def line(self, offset: int) -> int:
         """Return the number of the line of an offset, from 1."""
-        from bisect import bisect_right
-
         return bisect_right(self.starts, offset)
 
 

@@ -1,6 +1,7 @@
 """HTML: the texts of block elements, and attributes that people read."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -162,13 +163,11 @@ class _Parser:
 
     def _number(self, run: Sequence[_Placed], placed: _Placed) -> int:
         """Return the index of a piece among all."""
-        from bisect import bisect_left
-
         return bisect_left(self._pieces, placed.start, key=lambda one: one.start)
 
     def _attributes(self, placed: _Placed) -> Iterator[Segment]:
         """Yield the segments of a tag's attributes."""
-        piece, start, _ = *placed, 0
+        piece, start = placed
         if piece.kind not in (PieceKind.OPENING, PieceKind.POINT) or not piece.name:
             return
         if piece.source[:2] in ("<!", "<?"):

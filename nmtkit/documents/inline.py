@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from nmtkit.documents.document import Segment, Syntax
 from nmtkit.documents.markdown_inline import markdown_pieces
 from nmtkit.text.markup import (
+    VOID,
     MarkedText,
     Markup,
     Piece,
@@ -36,6 +37,8 @@ _PAIR_ATTRIBUTE = {
 """Attributes that tell which beginning belongs to which end; the first one that is there counts."""
 
 _PROTECTED = re.compile(r"""\smtype\s*=\s*["']protected["']|\stranslate\s*=\s*["']no["']""")
+_ESCAPED_TAG = re.compile(r"&lt;(/?)([A-Za-z][\w:-]*)((?:[^<>&]|&(?!lt;|gt;))*+)&gt;")
+_SIGN = re.compile(r"[+/→>-]")
 _ENTITY_START = re.compile(r"&[^&;\s]{1,65};")
 
 
@@ -44,7 +47,7 @@ def parse_segment(segment: Segment) -> MarkedText:
     source = segment.source
     if segment.syntax is Syntax.HTML:
         pieces = keep_untranslated(list(split_pieces(source, Markup.HTML)), KEPT_ELEMENTS)
-        return join_pieces(pieces, Markup.HTML)
+        return join_pieces(_joined(pieces), Markup.HTML)
     if segment.syntax is Syntax.XML:
         return join_pieces(list(code_pieces(source)), Markup.XML)
     if segment.syntax is Syntax.MARKDOWN:
@@ -52,6 +55,20 @@ def parse_segment(segment: Segment) -> MarkedText:
     if segment.syntax is Syntax.ENTITIES:
         return join_pieces(list(entity_pieces(source)), Markup.XML)
     return MarkedText(source, (), ())
+
+
+def _joined(pieces: Sequence[Piece]) -> list[Piece]:
+    """Join kept elements with a sign between them, as in `<kbd>Ctrl</kbd>+<kbd>S</kbd>`."""
+    result: list[Piece] = []
+    for piece in pieces:
+        is_kept = piece.kind is PieceKind.KEPT and bool(piece.name)
+        if is_kept and len(result) > 1 and _SIGN.fullmatch(result[-1].source):
+            if result[-2].kind is PieceKind.KEPT and result[-2].name:
+                sign, first = result.pop(), result.pop()
+                source = first.source + sign.source + piece.source
+                piece = Piece(PieceKind.KEPT, source, first.name + sign.source + piece.name)
+        result.append(piece)
+    return result
 
 
 def entity_pieces(source: str) -> Iterator[Piece]:
@@ -74,7 +91,7 @@ def code_pieces(source: str) -> Iterator[Piece]:
     An element of codes is one piece with its contents. Beginnings and ends of codes that belong
     together are like the tags of an element.
     """
-    pieces = list(split_pieces(source, Markup.XML))
+    pieces = list(_with_escaped_tags(source))
     partners = find_partners(pieces)
     number = 0
     while number < len(pieces):
@@ -91,6 +108,21 @@ def code_pieces(source: str) -> Iterator[Piece]:
         else:
             yield piece
         number += 1
+
+
+def _with_escaped_tags(source: str) -> Iterator[Piece]:
+    """Yield the pieces of XML, in which `&lt;b&gt;` is a tag, too."""
+    position = 0
+    for found in _ESCAPED_TAG.finditer(source):
+        yield from split_pieces(source[position : found.start()], Markup.XML)
+        name, position = f"escaped {found[2].lower()}", found.end()
+        if found[1]:
+            yield Piece(PieceKind.CLOSING, found[0], name)
+        elif found[3].endswith("/") or found[2].lower() in VOID:
+            yield Piece(PieceKind.POINT, found[0], name)
+        else:
+            yield Piece(PieceKind.OPENING, found[0], name)
+    yield from split_pieces(source[position:], Markup.XML)
 
 
 def _text_of(pieces: Sequence[Piece]) -> str:

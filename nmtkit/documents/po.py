@@ -11,10 +11,9 @@ from nmtkit.documents.document import (
     Document,
     DocumentOptions,
     Edit,
-    Lookup,
     Segment,
-    Syntax,
     Write,
+    syntax_of,
 )
 from nmtkit.documents.encoding import decode
 from nmtkit.documents.po_strings import quote, unescape, width, wrap_again
@@ -175,7 +174,7 @@ def _header(entries: Sequence[_Entry]) -> _Header:
     singular = 0
     if plurals:
         try:
-            singular = gettext.c2py(plurals[2].strip())(1)  # type: ignore[attr-defined]
+            singular = gettext.c2py(plurals[2].strip())(1)
         except (ValueError, RecursionError, ArithmeticError):
             singular = 0
     if forms == 1:
@@ -208,7 +207,7 @@ class _Writer:
                 yield Segment(
                     string.line,
                     string.value,
-                    Syntax.TEXT,
+                    syntax_of(string.value),
                     write,
                     Lines.KEEP,
                     wrap_again,

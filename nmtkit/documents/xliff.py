@@ -11,6 +11,7 @@ from nmtkit.documents.document import (
     Lookup,
     Segment,
     Syntax,
+    syntax_of,
 )
 from nmtkit.documents.xml_tree import Element, Xml, read_xml, walk, with_attribute
 from nmtkit.errors import DataError
@@ -64,7 +65,8 @@ class _Units:
         write = partial(self._write, source, target, place, marker)
         if text.startswith("<![CDATA[") and text.endswith("]]>") and text.count("]]>") == 1:
             line = self._lines.line(source.inner_start)
-            yield Segment(line, text[9:-3], Syntax.TEXT, partial(_in_section, write))
+            contents = text[9:-3]
+            yield Segment(line, contents, syntax_of(contents), partial(_in_section, write))
         elif text.strip():
             yield Segment(self._lines.line(source.inner_start), text, Syntax.XML, write)
 

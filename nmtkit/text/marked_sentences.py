@@ -131,10 +131,10 @@ class _Splitter:
             first += 1
         stop = bisect_right(self._offsets, span.end)
         while stop > first and self._offsets[stop - 1] == span.end:
-            event = self._events[stop - 1]
-            element = self._marked.elements[event.element]
-            has_contents = not event.opens and element.start < element.end
-            if has_contents and self._openings[event.element] >= first:
+            last = self._events[stop - 1]
+            element = self._marked.elements[last.element]
+            has_contents = not last.opens and element.start < element.end
+            if has_contents and self._openings[last.element] >= first:
                 break
             stop -= 1
         return first, stop

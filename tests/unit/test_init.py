@@ -59,7 +59,7 @@ PUBLIC = [
     "Aligner", "ConfigError", "DataError", "Embedder", "Glossary", "LossRefused",
     "MarkupTranslator", "ModelError", "NmtkitError", "OutputError", "Scorer", "Segmenter", "Term",
     "TrainingCorpus", "Translator", "adapt", "build_shortlist", "check", "evaluate", "prepare",
-    "select", "train",
+    "select", "train", "translate_document",
 ]  # fmt: skip
 
 
