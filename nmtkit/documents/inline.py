@@ -1,12 +1,16 @@
 """The text of a segment, and the markup in it that comes back into its translation."""
 
+import html
 import re
-from collections.abc import Iterator, Sequence
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from nmtkit.documents.document import Segment, Syntax
 from nmtkit.documents.markdown_inline import markdown_pieces
 from nmtkit.text.markup import (
     VOID,
+    Atom,
     MarkedText,
     Markup,
     Piece,
@@ -38,23 +42,48 @@ _PAIR_ATTRIBUTE = {
 
 _PROTECTED = re.compile(r"""\smtype\s*=\s*["']protected["']|\stranslate\s*=\s*["']no["']""")
 _ESCAPED_TAG = re.compile(r"&lt;(/?)([A-Za-z][\w:-]*)((?:[^<>&]|&(?!lt;|gt;))*+)&gt;")
+_QUOTES = "\"'’‘‚“”„«»‹›"
 _SIGN = re.compile(r"[+/→>-]")
 _ENTITY_START = re.compile(r"&[^&;\s]{1,65};")
 
 
 def parse_segment(segment: Segment) -> MarkedText:
     """Return the text of a segment, and what comes back into its translation."""
+    if segment.syntax is Syntax.TEXT:
+        return MarkedText(segment.source, (), ())
+    pieces = [_with_character(piece) for piece in _pieces(segment)]
+    markup = Markup.HTML if segment.syntax is Syntax.HTML else Markup.XML
+    marked = join_pieces(pieces, markup)
+    return replace(marked, atoms=tuple(_atom(atom, marked.text) for atom in marked.atoms))
+
+
+def _pieces(segment: Segment) -> Iterable[Piece]:
     source = segment.source
     if segment.syntax is Syntax.HTML:
-        pieces = keep_untranslated(list(split_pieces(source, Markup.HTML)), KEPT_ELEMENTS)
-        return join_pieces(_joined(pieces), Markup.HTML)
+        return _joined(keep_untranslated(list(split_pieces(source, Markup.HTML)), KEPT_ELEMENTS))
     if segment.syntax is Syntax.XML:
-        return join_pieces(list(code_pieces(source)), Markup.XML)
+        return code_pieces(source)
     if segment.syntax is Syntax.MARKDOWN:
-        return join_pieces(keep_untranslated(markdown_pieces(source), KEPT_ELEMENTS), Markup.XML)
-    if segment.syntax is Syntax.ENTITIES:
-        return join_pieces(list(entity_pieces(source)), Markup.XML)
-    return MarkedText(source, (), ())
+        return keep_untranslated(markdown_pieces(source), KEPT_ELEMENTS)
+    return entity_pieces(source)
+
+
+def _with_character(piece: Piece) -> Piece:
+    """Return a piece whose text is its character, if that is invisible, as `&shy;` is."""
+    if piece.kind is PieceKind.ENTITY:
+        character = html.unescape(piece.source)
+        if len(character) == 1 and unicodedata.category(character) == "Cf":
+            return Piece(PieceKind.KEPT, piece.source, character)
+    return piece
+
+
+def _atom(atom: Atom, text: str) -> Atom:
+    """Return an atom that says whether it is a letter, a quote or an invisible character."""
+    character = text[atom.start : atom.end]
+    if not atom.source.startswith("&") or len(character) > 2:
+        return atom
+    is_text = all(c in _QUOTES or unicodedata.category(c)[0] in "LMC" for c in character)
+    return replace(atom, is_text=is_text)
 
 
 def _joined(pieces: Sequence[Piece]) -> list[Piece]:
@@ -98,12 +127,12 @@ def code_pieces(source: str) -> Iterator[Piece]:
         piece = pieces[number]
         stop = partners.get(number, number) if piece.kind is PieceKind.OPENING else number
         name = local_name(piece.name)
-        whole = "".join(one.source for one in pieces[number : stop + 1])
         if name in _CODES and piece.kind in (PieceKind.OPENING, PieceKind.POINT):
-            yield _code(name, piece.source, whole)
+            yield _code(name, piece.source, _source_of(pieces[number : stop + 1]))
             number = stop
         elif name == "mrk" and stop > number and _PROTECTED.search(piece.source):
-            yield Piece(PieceKind.KEPT, whole, _text_of(pieces[number : stop + 1]))
+            inner = pieces[number : stop + 1]
+            yield Piece(PieceKind.KEPT, _source_of(inner), _text_of(inner))
             number = stop
         else:
             yield piece
@@ -123,6 +152,10 @@ def _with_escaped_tags(source: str) -> Iterator[Piece]:
         else:
             yield Piece(PieceKind.OPENING, found[0], name)
     yield from split_pieces(source[position:], Markup.XML)
+
+
+def _source_of(pieces: Sequence[Piece]) -> str:
+    return "".join(piece.source for piece in pieces)
 
 
 def _text_of(pieces: Sequence[Piece]) -> str:

@@ -16,6 +16,9 @@ from nmtkit.documents.document import (
 from nmtkit.documents.encoding import decode
 from nmtkit.text.sentences import Lines
 
+MAX_DEPTH = 50
+"""Lists and quotes inside one another at the beginning of a line."""
+
 _LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
 _CONTAINER = re.compile(r"[ \t]{0,3}>[ \t]?|[ \t]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]+(?=\S)")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})([^\n]*)")
@@ -81,8 +84,9 @@ class _Parser:
             self._skip(line)
             return
         content = start
-        while found := _CONTAINER.match(self._text, content, end):
-            if _RULE.match(self._text[content:end]):
+        for _ in range(MAX_DEPTH):
+            found = _CONTAINER.match(self._text, content, end)
+            if found is None or _RULE.match(self._text[content:end]):
                 break
             if ">" not in found[0]:
                 if self._is_code(content, end):

@@ -26,7 +26,8 @@ from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.text.marked_sentences import MarkedSentence, MarkedSentences, split_marked
 from nmtkit.text.markup import MarkedText
 
-_CONTROL = re.compile(r"[\t\r\n\v\f\u2028\u2029]")
+_SPACE = re.compile(r"[^\S ]")
+"""Spaces that models do not know."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ class _DocumentTranslator:
         """Return the translated file."""
         prepared = [self._prepare(segment) for segment in self._document.segments]
         texts = [
-            _CONTROL.sub(" ", sentence.marked.text)
+            _model_text(sentence.marked)
             for one in _flat(prepared)
             for sentence in _to_translate(one)
         ]
@@ -172,7 +173,7 @@ class _DocumentTranslator:
     def _text(self, segment: Segment, sentence: MarkedSentence, translation: Translation) -> str:
         """Return the translation of a sentence, with its markup; the same text stays as it was."""
         self._report(segment.line, translation)
-        if translation.text == " ".join(sentence.marked.text.split()):
+        if translation.text == " ".join(_model_text(sentence.marked).split()):
             return sentence.source
         if not sentence.marked.atoms and not sentence.marked.elements:
             text = translation.text
@@ -209,14 +210,17 @@ def _to_translate(prepared: _Prepared) -> list[MarkedSentence]:
     return [one for one in prepared.sentences.sentences if _has_words(one.marked)]
 
 
+def _model_text(marked: MarkedText) -> str:
+    """Return the text of a sentence for a model: with plain spaces, without soft hyphens."""
+    return _SPACE.sub(" ", marked.text).replace("\xad", "")
+
+
 def _has_words(marked: MarkedText) -> bool:
     """Return whether a sentence has a letter outside of what is kept."""
     position = 0
     for atom in marked.atoms:
-        if any(character.isalpha() for character in marked.text[position : atom.start]):
-            return True
-        is_word = len(atom.source) > 1 and atom.source.startswith("&") and atom.end > atom.start
-        if is_word and marked.text[atom.start : atom.end].isalpha():
-            return True
-        position = atom.end
+        if not atom.is_text:
+            if any(character.isalpha() for character in marked.text[position : atom.start]):
+                return True
+            position = atom.end
     return any(character.isalpha() for character in marked.text[position:])

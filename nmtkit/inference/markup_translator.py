@@ -126,7 +126,8 @@ class MarkupTranslator:
         tgt = word_offsets(_plain(alignment.tgt_words), translation.text)
         weights = alignment.matrix[: len(tgt), : len(src)].numpy().astype(np.float32)
         aligned = Aligned(translation.text, src, tgt, weights)
-        aligned = place_atoms(marked.atoms, marked.text, aligned, self._unwanted)
+        kept = [atom for atom in marked.atoms if not atom.is_text]
+        aligned = place_atoms(kept, marked.text, aligned, self._unwanted)
         places = place_elements(marked.elements, aligned)
         pairs = zip(marked.elements, places, strict=True)
         lost = [e for e, place in pairs if place.first == place.stop and not e.is_point]

@@ -46,8 +46,20 @@ def split_marked(marked: MarkedText, language: str, lines: str) -> MarkedSentenc
     :param lines: what line breaks mean; see `find_sentences`.
     """
     events = tag_events(marked.elements)
+    marked = replace(marked, atoms=_undivided(marked.atoms, events))
     spans = find_sentences(marked.text, language, lines, _breaks(marked, events))
     return _Splitter(marked, events, _outside_atoms(spans, marked.atoms)).split()
+
+
+def _undivided(atoms: Sequence[Atom], events: Sequence[TagEvent]) -> tuple[Atom, ...]:
+    """Return the atoms in which no tag stands; protected text in which one does is not whole."""
+    offsets = [event.offset for event in events]
+    return tuple(
+        atom
+        for atom in atoms
+        if bisect_right(offsets, atom.start) == bisect_left(offsets, atom.end)
+        or atom.start == atom.end
+    )
 
 
 def _breaks(marked: MarkedText, events: Sequence[TagEvent]) -> set[int]:

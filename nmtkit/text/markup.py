@@ -95,11 +95,13 @@ class Atom:
     """A part of the text that comes back as it was: an entity, or an element not to be translated.
 
     start, end: offsets in the text of what stands for it. source: what it was.
+    is_text: it is translated with the text, and need not come back: a letter written as an entity.
     """
 
     start: int
     end: int
     source: str
+    is_text: bool = False
 
 
 @dataclass(frozen=True)

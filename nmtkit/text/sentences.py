@@ -24,6 +24,7 @@ _END = re.compile(
     rf"[.!?…؟۔।॥։።]+[{_CLOSING}]*(?=\s)"  # before a space
     rf"|[。！？｡]+[{_CLOSING}]*"
 )
+_SEPARATOR = re.compile(r"(?<=\s)[|•·›»](?=\s)")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _BULLET = re.compile(r"(?:[-–—•·*+♪#]+|[0-9]{1,3}\))\s+")
 _SPACE = re.compile(r"\s*")
@@ -67,6 +68,7 @@ def find_sentences(
     :param breaks: offsets at which a sentence ends in any case.
     """
     ends = {*breaks, *_sentence_ends(text, language), *_line_ends(text, lines)}
+    ends |= {offset for found in _SEPARATOR.finditer(text) for offset in found.span()}
     spans: list[Span] = []
     start = 0
     for end in [*sorted(ends), len(text)]:
