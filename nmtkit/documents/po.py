@@ -29,8 +29,8 @@ _KEYWORD = re.compile(r"[ \t]*(msgctxt|msgid_plural|msgid|msgstr)(?:\[([0-9]{1,3
 _CHARSET = re.compile(rb"charset=([\w.:-]{1,40})")
 _PLURALS = re.compile(r"nplurals\s*=\s*([0-9]{1,2})\s*;\s*plural\s*=\s*([^;\n]+)")
 _MARKER = re.compile(r"^X-Accelerator-Marker:\s*(\S)", re.MULTILINE)
-_WIDTH = 80
-"""Columns in which gettext's tools write strings."""
+_LONGEST = 85
+"""Columns of a line that no tool writes if it divides strings; most divide at 80."""
 
 
 @dataclass
@@ -79,12 +79,7 @@ def parse_po(data: bytes, name: str, options: DocumentOptions) -> Document:
     entries = list(_Parser(text, name).entries())
     header = _header(entries)
     newline = "\r\n" if "\r\n" in text[:1000] else "\n"
-    wraps = not any(
-        width(line) > _WIDTH and " " in line.strip('" ')
-        for line in text.splitlines()
-        if line.startswith(('"', "msg"))
-    )
-    writer = _Writer(text, newline, wraps, options)
+    writer = _Writer(text, newline, _has_short_lines(entries, text), options)
     segments = [segment for entry in entries for segment in writer.segments(entry, header)]
     return Document(text, encoding, segments)
 
@@ -161,6 +156,13 @@ class _Parser:
         self._current.value += unescape(string[1])
         self._current.end = start + string.end(1) + 1
         self._current.is_wrapped = True
+
+
+def _has_short_lines(entries: Sequence[_Entry], text: str) -> bool:
+    """Return whether the tool that wrote a file divided its long strings, the header apart."""
+    sources = [entry.strings["msgid"] for entry in entries if "msgid" in entry.strings]
+    lines = (line for one in sources if one.value for line in text[one.start : one.end].split("\n"))
+    return not any(width(line) > _LONGEST and " " in line.strip('" ') for line in lines)
 
 
 def _header(entries: Sequence[_Entry]) -> _Header:

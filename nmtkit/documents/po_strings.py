@@ -12,7 +12,7 @@ _NAMES = {character: f"\\{name}" for name, character in _ESCAPES.items()}
 _NAMES |= {'"': '\\"', "\\": "\\\\"}
 _SPECIAL = re.compile(r'["\\\n\t\r\a\b\f\v]')
 _LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
-_WORD = re.compile(r"\S*\s+|\S+\Z")
+_WORD = re.compile(r"\S*?(?<=\w)-(?=[^\W\d])|\S*\s+|\S+\Z")
 _WIDE = re.compile("[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60]")
 
 
