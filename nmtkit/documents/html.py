@@ -1,5 +1,6 @@
 """HTML: the texts of block elements, and attributes that people read."""
 
+import html
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
@@ -116,7 +117,7 @@ class _Parser:
         yield from self._run(run)
 
     def _end_of_kept(self, number: int) -> int:
-        """Return the piece at which an element that is kept ends, if blocks are concerned.
+        """Return the piece behind an element that is kept, if blocks are concerned.
 
         An element without blocks is a part of the text around it: return its own number.
         """
@@ -128,7 +129,7 @@ class _Parser:
         partner = self._partners.get(number)
         if partner is not None:
             has_blocks = self._blocks[partner + 1] > self._blocks[number]
-            return partner if has_blocks else number
+            return partner + 1 if has_blocks else number
         if not _is_block(piece):
             return number
         stop = number + 1
@@ -194,7 +195,7 @@ def _is_block(piece: Piece) -> bool:
 
 def _has_letters(piece: Piece) -> bool:
     is_text = piece.kind in (PieceKind.TEXT, PieceKind.ENTITY)
-    return is_text and any(character.isalpha() for character in piece.source)
+    return is_text and any(character.isalpha() for character in html.unescape(piece.source))
 
 
 def _is_translated(element: str, attribute: str, values: dict[str, str]) -> bool:

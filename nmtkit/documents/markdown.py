@@ -36,7 +36,7 @@ _INLINE_TAG = re.compile(
 )
 _TABLE_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*\Z")
 _CELL_END = re.compile(r"(?:\\.|`[^`\n]*`|[^|\\`]|`)*+", re.DOTALL)
-_FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n.*?^\1[ \t]*$", re.DOTALL | re.MULTILINE)
+_FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n.*?^\1[ \t]*\r?$", re.DOTALL | re.MULTILINE)
 _INDENTED = re.compile(r"(?: {4}|\t)")
 _MATH = re.compile(r"[ \t]*\$\$")
 

@@ -63,7 +63,7 @@ def _first_token(found: re.Match[str], runs: dict[int, list[int]], source: str) 
     if found.lastgroup == "escape":
         return _Token(PieceKind.KEPT, start, end, found[0][1:])
     if found.lastgroup == "kept":
-        return _Token(PieceKind.KEPT, start, end, found[0])
+        return _Token(PieceKind.KEPT, start, end, found[0].strip("<>"))
     if found.lastgroup == "link":
         return _Token(PieceKind.CLOSING, start, end, "[")
     ends = runs[len(found[0])]

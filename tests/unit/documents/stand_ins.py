@@ -40,13 +40,15 @@ class StandIn:
             found = list(re.finditer(r"(\s*)(\w+|[^\w\s])", line.strip()))
             words = [one[2] for one in found]
             changed = [self._change(word) for word in words]
-            alignment = Alignment(words, changed, torch.eye(len(words)))
+            kept = [number for number, word in enumerate(changed) if word]
+            matrix = torch.eye(len(words))[kept]
+            alignment = Alignment(words, [changed[number] for number in kept], matrix)
             spaces = [" " if one[1] else "" for one in found]
             text = "".join(s + word for s, word in zip(spaces, changed, strict=True))
             yield [
                 Translation(
                     text, changed, 0.0, 0.0, [], True, [],
-                    alignment=torch.eye(len(words)), word_alignment=alignment,
+                    alignment=matrix, word_alignment=alignment,
                 )
             ]  # fmt: skip
 
