@@ -123,8 +123,10 @@ def document_options(function: Callable[..., Any]) -> Any:
         option(
             "--format",
             type=click.Choice(FORMATS),
+            metavar="FORMAT",
             common=True,
-            help="Translate a file in place and keep all else; 'auto': by its name.",
+            help="Translate a file in place: html, po, xliff, tmx, tsv, srt, md. All else is kept;"
+            " 'auto' goes by the ending of the file's name.",
         ),
         option(
             "--column",

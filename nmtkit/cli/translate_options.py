@@ -98,7 +98,6 @@ FILES_AND_FORMAT = group(
         "--alignments",
         type=FILE,
         metavar="FILE",
-        common=True,
         help="Write the alignment of each translation to a file.",
     ),
     option(

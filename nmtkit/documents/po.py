@@ -50,7 +50,7 @@ class _Entry:
 
     start: int
     flags: tuple[int, int] | None = None  # offsets of the first line of flags
-    flag_place: int = 0  # where a line of flags belongs
+    flag_place: int = -1  # where a line of flags belongs
     is_fuzzy: bool = False
     strings: dict[str, _String] = field(default_factory=dict)
 
@@ -131,7 +131,7 @@ class _Parser:
         if line.startswith("#,"):
             entry.flags = entry.flags or (start, end)
             entry.is_fuzzy |= "fuzzy" in [flag.strip() for flag in line[2:].split(",")]
-        if not entry.flag_place and line.startswith("#|"):
+        if entry.flag_place < 0 and line.startswith("#|"):
             entry.flag_place = start
 
     def _begin(self, keyword: re.Match[str], line: str, start: int, number: int) -> None:
@@ -140,7 +140,7 @@ class _Parser:
         if string is None:
             raise self._error(number)
         entry = self._entry = self._entry or _Entry(start)
-        entry.flag_place = entry.flag_place or start
+        entry.flag_place = start if entry.flag_place < 0 else entry.flag_place
         name = keyword[0].strip()
         if name in entry.strings:
             raise self._error(number)

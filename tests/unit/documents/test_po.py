@@ -107,6 +107,11 @@ def test_fuzzy_entries_are_translated_again_on_request() -> None:
     assert (entries[2].msgstr, entries[2].flags) == ("NEW ONE", ["fuzzy"])
 
 
+def test_a_file_without_a_header_is_translated() -> None:
+    expected = '#, fuzzy\nmsgid "a"\nmsgstr "A"\n'
+    assert translated('msgid "a"\nmsgstr ""\n', "po", str.upper).data.decode() == expected
+
+
 def test_the_second_time_nothing_changes() -> None:
     once = translated(FILE, "po", str.upper).data
     assert translated(once, "po", str.lower).data == once
