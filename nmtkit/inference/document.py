@@ -23,6 +23,7 @@ from nmtkit.inference.markup_translator import MarkupTranslator, read_patterns
 from nmtkit.inference.translation import Translation
 from nmtkit.inference.translator import Translator
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
+from nmtkit.text.languages import WITHOUT_SPACES, base_language
 from nmtkit.text.marked_sentences import MarkedSentence, MarkedSentences, split_marked
 from nmtkit.text.markup import MarkedText
 
@@ -101,6 +102,7 @@ class _DocumentTranslator:
         self._plain = MarkupTranslator(translator, None, patterns)
         self._marked = MarkupTranslator(translator, "html", patterns)
         self._warnings = list(document.warnings)
+        self._spaced = base_language(options.tgt_language) not in WITHOUT_SPACES
 
     def translate(self, process_group: ProcessGroup) -> TranslatedDocument:
         """Return the translated file."""
@@ -162,11 +164,10 @@ class _DocumentTranslator:
             else sentence.source
             for sentence in prepared.sentences.sentences
         ]  # fmt: skip
-        text = prepared.sentences.joined(texts)
+        text = prepared.sentences.joined(texts, self._spaced)
         if prepared.accelerator is not None:
-            is_same = text == prepared.sentences.joined(
-                [sentence.source for sentence in prepared.sentences.sentences]
-            )
+            originals = [sentence.source for sentence in prepared.sentences.sentences]
+            is_same = texts == originals
             text = segment.source if is_same else put_accelerator(text, prepared.accelerator)
         return list(segment.write(text, inner))
 
@@ -182,7 +183,8 @@ class _DocumentTranslator:
         else:
             text, lost = self._keeper(segment).place(sentence.marked, translation)
             for element in lost:
-                self._warn(segment.line, f"the words of {element.opening[:60]} are lost")
+                tag = element.opening[:60] or element.closing[:60]
+                self._warn(segment.line, f"no words belong to {tag}; check where it stands")
         if segment.wrap is not None and "\n" in sentence.source.strip():
             text = segment.wrap(sentence.source, text)
         return text

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from nmtkit.text.markup import Atom, Element, MarkedText, TagEvent, tag_events
 from nmtkit.text.sentences import Span, find_sentences
 
+_ENDED = re.compile(r"[.!?…。！？｡][\"'”’»)」』）]*\Z")
 _BREAK = re.compile(r"<(?:br|hr)\b|<(?:lb)\b|\\|<mrk\b[^>]*\bmtype\s*=\s*[\"']seg\b|</mrk", re.I)
 """Tags at which a sentence ends."""
 
@@ -33,10 +34,33 @@ class MarkedSentences:
     sentences: Sequence[MarkedSentence]
     after: str
 
-    def joined(self, translations: Sequence[str]) -> str:
-        """Return the text with other sentences."""
-        pairs = zip(self.sentences, translations, strict=True)
-        return "".join([*(sentence.before + text for sentence, text in pairs), self.after])
+    def joined(self, translations: Sequence[str], spaced: bool = True) -> str:
+        """Return the text with other sentences.
+
+        Sentences that are the same as in the source have between them what they had.
+
+        :param spaced: the language has a space between sentences.
+        """
+        parts: list[str] = []
+        last: MarkedSentence | None = None  # the one before, if it has changed
+        for sentence, text in zip(self.sentences, translations, strict=True):
+            is_changed = text != sentence.source
+            before = sentence.before
+            if is_changed and last is not None and _ENDED.search(last.marked.text):
+                before = _with_space(before, spaced)
+            parts += [before, text]
+            last = sentence if is_changed else None
+        return "".join([*parts, self.after])
+
+
+def _with_space(between: str, spaced: bool) -> str:
+    """Return what stands between two sentences, with a space as another language needs it."""
+    has_space = any(character.isspace() for character in between)
+    if has_space and not spaced and between.isspace() and "\n" not in between:
+        return ""
+    if has_space or not spaced or _BREAK.search(between):
+        return between
+    return f"{between} " if between.startswith("</") else f" {between}"
 
 
 def split_marked(marked: MarkedText, language: str, lines: str) -> MarkedSentences:

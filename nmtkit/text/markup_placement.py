@@ -135,6 +135,30 @@ def place_elements(elements: Sequence[Element], aligned: Aligned) -> list[Place]
     return places
 
 
+def around_nearest_words(
+    elements: Sequence[Element], places: Sequence[Place], aligned: Aligned
+) -> list[Place]:
+    """Return places in which an element that has lost its words stands around the nearest word.
+
+    It stays around nothing if another element beside it has that word.
+    """
+    result = list(places)
+    taken: dict[int, npt.NDArray[np.bool_]] = {}
+    for element, place in zip(elements, places, strict=True):
+        words = taken.setdefault(element.parent, np.zeros(len(aligned.tgt), bool))
+        words[slice(*place)] = True
+    for number, element in enumerate(elements):
+        place, words = result[number], taken[element.parent]
+        if place.first < place.stop or element.is_point:
+            continue
+        parent = result[element.parent] if element.parent >= 0 else aligned.whole
+        for word in (place.first, place.first - 1):
+            if parent.first <= word < parent.stop and not words[word]:
+                result[number], words[word] = Place(word, word + 1), True
+                break
+    return result
+
+
 def _outside_siblings(gap: int, owner: Owners) -> int:
     """Return a place for an element without contents: the nearest that is within no sibling."""
     if not 0 < gap < len(owner) or owner[gap] < 0 or owner[gap - 1] != owner[gap]:

@@ -16,8 +16,8 @@ Four five</p>\r
 <pre>six</pre>
 """
 CATALOGUE = 'msgid "_one two"\nmsgstr ""\n\nmsgid "three"\nmsgstr "trois"\n'
-XLIFF = """<xliff version="1.2"><file><body><trans-unit id="1"><source>one <g id="1">two</g></source>\
-</trans-unit></body></file></xliff>"""
+XLIFF = """<xliff version="1.2"><file><body><trans-unit id="1"><source>one \
+<g id="1">two</g></source></trans-unit></body></file></xliff>"""
 
 
 @pytest.fixture
@@ -106,4 +106,6 @@ def test_wrong_use_gives_a_sentence(translate_file: Nmtkit) -> None:
     stderr = translate_file("a.xlf", "<a", "--format", "xliff", status=1).stderr
     assert re.search(r"a.xlf:1: not well-formed XML", stderr)
     laughs = '<!DOCTYPE x [<!ENTITY a "b">]><xliff/>'
-    assert "declares the entity" in translate_file("a", laughs, "--format", "xliff", status=1).stderr
+    assert (
+        "declares the entity" in translate_file("a", laughs, "--format", "xliff", status=1).stderr
+    )

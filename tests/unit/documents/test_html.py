@@ -6,7 +6,8 @@ import pytest
 
 from nmtkit.documents.document import DocumentOptions
 from nmtkit.documents.formats import parse_document
-from tests.unit.documents.stand_ins import copied, translated
+from nmtkit.inference.document import translate_document
+from tests.unit.documents.stand_ins import StandIn, copied, translated
 from tests.unit.documents.test_laws import PAGE
 
 
@@ -106,15 +107,23 @@ def test_another_parser_sees_the_same_tags() -> None:
 
 
 def test_elements_whose_words_are_lost_are_reported() -> None:
-    result = translated("<p>a\n<b>dog</b> cat", "html", lambda w: "" if w == "dog" else w)
-    assert "<b></b>" in result.data.decode()
-    assert result.warnings == [(1, "the words of <b> are lost")]
+    text = "<p>a\n<b>dog</b> cat\n<p><b>dog</b> <b>cat</b>"
+    result = translated(text, "html", lambda word: "" if word == "dog" else word)
+    assert result.data.decode() == "<p>a\n<b>cat</b>\n<p><b></b> <b>cat</b>"
+    message = "no words belong to <b>; check where it stands"
+    assert result.warnings == [(1, message), (3, message)]
+
+
+def test_sentences_have_the_spaces_of_the_target_language() -> None:
+    english, japanese = "<p>One. <b>Two</b>. Three.", "<p>一つ。<b>二</b>つ。<b>三</b>つ。四つ"
+    to_japanese = translated(english, "html", str.upper, languages=("en", "ja")).data.decode()
+    assert to_japanese == "<p>ONE.<b>TWO</b>.THREE."
+    to_english = translated(japanese, "html", lambda word: f"{word}x", languages=("ja", "en"))
+    assert "。x <b>" in to_english.data.decode()
+    assert translated(japanese, "html", languages=("ja", "en")).data.decode() == japanese
 
 
 def test_sentences_are_translated_one_by_one_in_one_call() -> None:
-    from nmtkit.inference.document import translate_document
-    from tests.unit.documents.stand_ins import StandIn
-
     translator = StandIn(copied)
     page = "<p title='A cat'>One. Two <b>Mr. X</b>! Three<p>1"
     translate_document(page.encode(), "html", translator)  # type: ignore[arg-type]

@@ -4,7 +4,8 @@ import pytest
 import srt
 
 from nmtkit.documents.srt import balanced_lines
-from tests.unit.documents.stand_ins import translated
+from nmtkit.inference.document import translate_document
+from tests.unit.documents.stand_ins import StandIn, copied, translated
 from tests.unit.documents.test_laws import SUBTITLES
 
 
@@ -22,9 +23,6 @@ def test_times_and_numbers_stay() -> None:
 
 
 def test_a_sentence_over_two_subtitles_is_translated_as_one() -> None:
-    from tests.unit.documents.stand_ins import StandIn, copied
-    from nmtkit.inference.document import translate_document
-
     translator = StandIn(copied)
     translate_document(SUBTITLES.encode(), "srt", translator)  # type: ignore[arg-type]
     assert "I think that you know this and go on with it." in translator.texts[0]

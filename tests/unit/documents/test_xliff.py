@@ -120,7 +120,8 @@ def test_declared_encodings_are_kept(encoding: str) -> None:
     text = FIRST.replace("UTF-8", declared).replace("Press", "Préss")
     data = translated(text.encode(encoding), "xliff", lambda word: f"{word}œ").data
     assert data[:2] == text.encode(encoding)[:2]
-    assert targets(data.decode(encoding).replace(declared, "utf-8"))[0].startswith("Préssœ Saveœ")
+    first = targets(data.decode(encoding).replace(declared, "utf-8"))[0]
+    assert first is not None and first.startswith("Préssœ Saveœ")
     if encoding == "iso-8859-1":
         assert b"Pr\xe9ss&#339;" in data
 
