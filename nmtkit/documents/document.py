@@ -61,7 +61,7 @@ class Segment:
     source: str
     syntax: Syntax
     write: Write
-    lines: str = Lines.FOLD
+    lines: Lines = Lines.FOLD
     wrap: Wrap | None = None
     inner: Sequence["Segment"] = ()
     accelerators: str = ""
@@ -74,14 +74,17 @@ class Segment:
 
 @dataclass(frozen=True)
 class Document:
-    """A file that has been parsed; warnings: of what cannot be translated, with their lines."""
+    """A file that has been parsed.
+
+    warnings: of what cannot be translated, with their lines. references: characters that the
+    encoding lacks can be written as character references.
+    """
 
     text: str
     encoding: Encoding
     segments: Sequence[Segment]
     warnings: Sequence[tuple[int, str]] = ()
     references: bool = False
-    """Whether characters that the encoding lacks can be written as character references."""
 
     def write(self, edits: Iterable[Edit]) -> bytes:
         """Return the bytes of the file with changes; equal changes are made once.

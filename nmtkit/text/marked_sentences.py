@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from nmtkit.text.markup import Atom, Element, MarkedText, TagEvent, tag_events
-from nmtkit.text.sentences import Span, find_sentences
+from nmtkit.text.sentences import Lines, Span, find_sentences
 
 _ENDED = re.compile(r"[.!?…。！？｡][\"'”’»)」』）]*\Z")
 _BREAK = re.compile(r"<(?:br|hr)\b|<(?:lb)\b|\\|<mrk\b[^>]*\bmtype\s*=\s*[\"']seg\b|</mrk", re.I)
@@ -63,7 +63,7 @@ def _with_space(between: str, spaced: bool) -> str:
     return f"{between} " if between.startswith("</") else f" {between}"
 
 
-def split_marked(marked: MarkedText, language: str, lines: str) -> MarkedSentences:
+def split_marked(marked: MarkedText, language: str, lines: Lines) -> MarkedSentences:
     """Divide a text with markup into sentences.
 
     :param language: of the text.

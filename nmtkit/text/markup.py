@@ -173,7 +173,7 @@ def join_pieces(pieces: Sequence[Piece], markup: Markup) -> MarkedText:
 
 
 class TagEvent(NamedTuple):
-    """A tag in the order of the line: of which element, the opening one or not, and its offset."""
+    """A tag: the index of its element, whether it is the opening one, and its offset."""
 
     element: int
     opens: bool

@@ -8,6 +8,7 @@ is too long for a model is divided at a comma or a space.
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -40,7 +41,7 @@ class Span(NamedTuple):
     end: int
 
 
-class Lines:
+class Lines(StrEnum):
     """What line breaks in a text mean.
 
     FOLD: they are spaces, as in HTML. KEEP: each ends a sentence, except one in the middle of
@@ -58,7 +59,7 @@ _WITH_BULLETS = (Lines.KEEP, Lines.WRAP)
 
 
 def find_sentences(
-    text: str, language: str, lines: str = Lines.FOLD, breaks: Collection[int] = ()
+    text: str, language: str, lines: Lines = Lines.FOLD, breaks: Collection[int] = ()
 ) -> list[Span]:
     """Return the sentences of a text, in time that grows with its length.
 
@@ -110,7 +111,7 @@ def _skip_space(text: str, position: int) -> int:
     return found.end() if found else position
 
 
-def _line_ends(text: str, lines: str) -> Iterator[int]:
+def _line_ends(text: str, lines: Lines) -> Iterator[int]:
     """Yield the offsets of line breaks that end a sentence."""
     if lines == Lines.FOLD:
         return

@@ -24,7 +24,7 @@ Part = tuple[str, TagSpaces | None]
 
 
 def source_spaces(marked: MarkedText) -> dict[tuple[int, bool], TagSpaces]:
-    """Return the spaces of each tag: of which element, and whether it is the opening one."""
+    """Return the spaces of each tag, by the index of its element and whether it opens it."""
     events, text = tag_events(marked.elements), marked.text
     added = {e.start - 1 for e in marked.elements if e.separates}
     added |= {e.end for e in marked.elements if e.separates_end}

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from nmtkit.text.marked_sentences import split_marked
 from nmtkit.text.markup import Markup, parse_markup
+from nmtkit.text.sentences import Lines
 
 
 @pytest.mark.parametrize(
@@ -22,7 +23,7 @@ from nmtkit.text.markup import Markup, parse_markup
     ],
 )
 def test_sentences(line: str, sentences: list[str], rest: str) -> None:
-    split = split_marked(parse_markup(line, Markup.HTML), "en", "fold")
+    split = split_marked(parse_markup(line, Markup.HTML), "en", Lines.FOLD)
     assert [one.source for one in split.sentences] == sentences
     assert split.after == rest
 
@@ -36,7 +37,7 @@ PARTS = st.sampled_from(
 @given(st.lists(PARTS, max_size=20).map("".join))
 def test_sentences_and_what_is_between_make_the_line(line: str) -> None:
     marked = parse_markup(line, Markup.HTML)
-    split = split_marked(marked, "en", "fold")
+    split = split_marked(marked, "en", Lines.FOLD)
     assert split.joined([one.source for one in split.sentences]) == line
     for one in split.sentences:
         for number, element in enumerate(one.marked.elements):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from nmtkit.text.sentences import MAX_CHARACTERS, Lines, find_sentences
 
 
-def split(text: str, language: str = "en", lines: str = Lines.FOLD) -> list[str]:
+def split(text: str, language: str = "en", lines: Lines = Lines.FOLD) -> list[str]:
     return [text[start:end] for start, end in find_sentences(text, language, lines)]
 
 
@@ -44,12 +44,12 @@ def test_sentences(language: str, text: str, expected: list[str]) -> None:
         (Lines.HARD, "One  \nTwo\nthree", ["One", "Two\nthree"]),
     ],
 )
-def test_line_breaks(lines: str, text: str, expected: list[str]) -> None:
+def test_line_breaks(lines: Lines, text: str, expected: list[str]) -> None:
     assert split(text, lines=lines) == expected
 
 
-@given(st.text("ab .,。\n-", max_size=300), st.sampled_from(["fold", "keep", "wrap", "hard"]))
-def test_sentences_are_in_order_and_lose_no_letter(text: str, lines: str) -> None:
+@given(st.text("ab .,。\n-", max_size=300), st.sampled_from(Lines))
+def test_sentences_are_in_order_and_lose_no_letter(text: str, lines: Lines) -> None:
     spans = find_sentences(text, "en", lines)
     ends = [0, *(offset for span in spans for offset in span), len(text)]
     assert ends == sorted(ends)
