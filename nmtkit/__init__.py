@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from nmtkit.errors import OutputError as OutputError
     from nmtkit.evaluation.metrics import evaluate as evaluate
     from nmtkit.inference.aligner import Aligner as Aligner
+    from nmtkit.inference.document import translate_document as translate_document
     from nmtkit.inference.embedder import Embedder as Embedder
     from nmtkit.inference.markup_translator import MarkupTranslator as MarkupTranslator
     from nmtkit.inference.scorer import Scorer as Scorer
@@ -72,6 +73,7 @@ _PUBLIC = {
     "prepare": "nmtkit.preprocessing.api",
     "select": "nmtkit.preprocessing.api",
     "train": "nmtkit.training.train",
+    "translate_document": "nmtkit.inference.document",
 }
 """Public name -> the module that defines it."""
 
@@ -99,6 +101,7 @@ __all__ = [
     "prepare",
     "select",
     "train",
+    "translate_document",
 ]
 
 

@@ -9,6 +9,7 @@ import click
 
 from nmtkit.cli.command import declare_command
 from nmtkit.cli.console import warn
+from nmtkit.cli.document_options import DocumentSettings
 from nmtkit.cli.segment_options import SegmentationSettings
 from nmtkit.cli.shared_options import FILE
 from nmtkit.cli.startup import configure_threads, importing, path_on_rank_0
@@ -51,6 +52,7 @@ def command(
     tag: str | None,
     markup: str | None,
     protect: tuple[str, ...],
+    document: DocumentSettings,
     terms: str | None,
     terms_mode: "TermsMode",
     confidence: bool,
@@ -108,12 +110,17 @@ def command(
     Their number is reported at the end. If a model has a calibration, a stream of lines that is
     unlike its dev set is reported once.
 
+    With --format the output is INPUT with its texts translated, and every other byte as it was.
+    Entries of PO, XLIFF and TMX are translated if they have no translation yet. What was left as it
+    is is reported with its line.
+
     Examples:
       nmtkit translate -m model < test.en > test.fr
       echo 'A man is reading.' | nmtkit translate -m model
       nmtkit translate -m model1 -m model2 test.en --beam 5 -o test.fr
       nmtkit translate -m model test.en --fast
       nmtkit translate -m model page.txt --markup html
+      nmtkit translate -m model page.html --format html -o page.fr.html
       nmtkit translate -m model test.en --terms glossary.tsv
       nmtkit translate -m model test.en --min-confidence 0.3
       nmtkit translate -m model test.en --quantize --candidates lexicon.gz
@@ -124,10 +131,15 @@ def command(
     format: Format = "n-best" if as_list else "scores" if scores else "text"
     if counts or as_json:  # they exclude each other
         format = "counts" if counts else "json"
+    document = document.for_file(source)
     configure_threads(threads)
     with contextlib.ExitStack() as stack:
-        from nmtkit.io.lines import open_output
+        from nmtkit.io.lines import open_binary_output, open_output
 
+        if document.format:
+            target = path_on_rank_0(output or os.devnull)
+            translated = stack.enter_context(open_binary_output(target, force))
+            output = ""
         streams = Outputs(
             *(
                 stack.enter_context(open_output(path_on_rank_0(path or os.devnull), force))
@@ -155,6 +167,9 @@ def command(
         if confidence or min_confidence is not None:
             reverse = segmentation.reverse_scorer(batch_size, device, params)
             translator = translator.with_confidence(reverse, models[0])
+        if document.format:
+            document.translate(source, translator, protect, translated, process_group)
+            return
         lines, aligned = LineStream(source), bool(alignments)
         if segmentation.method:
             segmenter = segmentation.segmenter(translator, batch_size, device, seed, params)

@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from nmtkit.cli.command import FILES, group, option
+from nmtkit.cli.document_options import DOCUMENT_RULES, document_options
 from nmtkit.cli.rules import Rule, different_files, excludes, exclusive, needs
 from nmtkit.cli.search_options import RENAMED_SEARCH, search_options
 from nmtkit.cli.segment_options import SEGMENT_RULES, segment_options
@@ -47,6 +48,7 @@ RULES: list[Rule] = [
     *excludes(
         "--segment", "--n-best", "--sample", "--alignments", "--markup", "--protect", "--terms"
     ),
+    *DOCUMENT_RULES,
     needs("--terms-mode", "--terms"),
     exclusive("--sample", "--terms", because="terms are for search"),
     *excludes("--sample", "--markup", "--protect", because="samples are not aligned"),
@@ -61,13 +63,15 @@ RENAMED = RENAMED_SEARCH
 def translate_options(function: Any) -> Any:
     """Declare all options of `nmtkit translate`.
 
-    Search options become the parameter `search`, segmentation options `segmentation`.
+    Search options become the parameter `search`, segmentation options `segmentation`,
+    those of files of other formats `document`.
     """
     for add in reversed(
         (
             FILES_AND_FORMAT,
             MARKUP_AND_TERMS,
             CONFIDENCE,
+            document_options,
             search_options,
             SAMPLING,
             SPEED,
@@ -105,7 +109,6 @@ FILES_AND_FORMAT = group(
         "--alignments",
         type=FILE,
         metavar="FILE",
-        common=True,
         help="Write the alignment of each translation to a file.",
     ),
     option(

@@ -31,8 +31,13 @@ from nmtkit.model_folder import LoadedModel
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.text.atom_placement import place_atoms
 from nmtkit.text.markers import HYPHEN
-from nmtkit.text.markup import Atom, MarkedText, Markup, parse_markup
-from nmtkit.text.markup_placement import Aligned, place_elements, write_markup
+from nmtkit.text.markup import Atom, Element, MarkedText, Markup, parse_markup
+from nmtkit.text.markup_placement import (
+    Aligned,
+    around_nearest_words,
+    place_elements,
+    write_markup,
+)
 from nmtkit.text.protected import PLACEHOLDER_PATTERN, SIGN_PATTERN
 from nmtkit.text.translation_table import TranslationTable
 from nmtkit.text.word_offsets import word_offsets
@@ -100,6 +105,10 @@ class MarkupTranslator:
         marked = MarkedText(line, (), ())
         if self._markup is not None:
             marked = parse_markup(line, self._markup)
+        return self.with_protected(marked)
+
+    def with_protected(self, marked: MarkedText) -> MarkedText:
+        """Return a line taken apart, with what its patterns match among the atoms."""
         return replace(marked, atoms=_with_patterns(marked, self._patterns))
 
     def restore(self, marked: MarkedText, translation: Translation) -> str:
@@ -110,13 +119,30 @@ class MarkupTranslator:
         """
         if not self._patterns:
             return translation.text
+        aligned = self._align(marked, translation)
+        return write_markup(marked, place_elements(marked.elements, aligned), aligned)
+
+    def place(self, marked: MarkedText, translation: Translation) -> tuple[str, list[Element]]:
+        """Return the text as `restore`, and the elements that have lost all their words.
+
+        These stand around the nearest word, if it is free.
+        """
+        aligned = self._align(marked, translation)
+        places = place_elements(marked.elements, aligned)
+        pairs = zip(marked.elements, places, strict=True)
+        lost = [e for e, place in pairs if place.first == place.stop and not e.is_point]
+        places = around_nearest_words(marked.elements, places, aligned)
+        return write_markup(marked, places, aligned), lost
+
+    def _align(self, marked: MarkedText, translation: Translation) -> Aligned:
+        """Return a translation with its protected parts, and where its words came from."""
         alignment = self._aligned_words(translation)
         src = word_offsets(_plain(alignment.src_words), marked.text)
         tgt = word_offsets(_plain(alignment.tgt_words), translation.text)
         weights = alignment.matrix[: len(tgt), : len(src)].numpy().astype(np.float32)
         aligned = Aligned(translation.text, src, tgt, weights)
-        aligned = place_atoms(marked.atoms, marked.text, aligned, self._unwanted)
-        return write_markup(marked, place_elements(marked.elements, aligned), aligned)
+        kept = [atom for atom in marked.atoms if not atom.is_text]
+        return place_atoms(kept, marked.text, aligned, self._unwanted)
 
     def _aligned_words(self, translation: Translation) -> Alignment:
         """Return the alignment of the words, better than attention's if there is a table."""

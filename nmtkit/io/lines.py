@@ -26,7 +26,7 @@ from nmtkit.io.compression import (
     compression_of_name,
 )
 from nmtkit.io.inputs import STANDARD as STANDARD
-from nmtkit.io.inputs import Source, open_text, refuse_repeated_pipes
+from nmtkit.io.inputs import Source, open_data, open_text, refuse_repeated_pipes
 
 TOO_LONG = "has a line that does not fit into memory; is this a text file?"
 """What is wrong with an endless line, for messages."""
@@ -225,6 +225,18 @@ def file_sha256(path: str | Path) -> str:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
 
 
+def read_data(path: Source) -> bytes:
+    """Return the bytes of a file or of stdin, decompressed if they need it.
+
+    :raises DataError: the file cannot be read, or its compression is damaged.
+    """
+    try:
+        with open_data(path) as chunks:
+            return b"".join(chunks)
+    except MemoryError as error:
+        raise DataError(f"{path}: does not fit into memory; divide the file") from error
+
+
 @contextlib.contextmanager
 def open_output(path: str | Path, force: bool = False) -> Iterator[TextIO]:
     """Open a text file for writing, which gets its name when the block succeeds.
@@ -240,6 +252,25 @@ def open_output(path: str | Path, force: bool = False) -> Iterator[TextIO]:
         yield _stdout()
         sys.stdout.flush()
         return
+    with open_binary_output(path, force) as binary:
+        text = io.TextIOWrapper(binary, encoding="utf-8", newline="\n")
+        try:
+            yield text
+        finally:
+            text.detach()  # flushes, and leaves `binary` open for fsync
+
+
+@contextlib.contextmanager
+def open_binary_output(path: str | Path, force: bool = False) -> Iterator[BinaryIO]:
+    """Open a file for writing bytes; otherwise as `open_output`.
+
+    :raises OutputError: see `open_output`.
+    """
+    if str(path) == STANDARD:
+        sys.stdout.flush()
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
     name = os.path.realpath(path)  # never raises, even if links form a loop
     if name.endswith(OTHER_SUFFIXES):
         raise OutputError(
@@ -247,8 +278,8 @@ def open_output(path: str | Path, force: bool = False) -> Iterator[TextIO]:
             f" {', '.join(SUFFIXES)} or in none of them"
         )
     kind = compression_of_name(name)
-    with atomic_file(path, force) as raw, _text_writer(raw, kind) as stream:
-        yield stream
+    with atomic_file(path, force) as raw, compressing(raw, kind) as binary:
+        yield binary
 
 
 def _stdout() -> TextIO:
@@ -256,14 +287,3 @@ def _stdout() -> TextIO:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", newline="\n")
     return sys.stdout
-
-
-@contextlib.contextmanager
-def _text_writer(raw: BinaryIO, kind: str | None) -> Iterator[TextIO]:
-    """Write UTF-8 text to `raw`, which stays open, in a format of `compressing`."""
-    with compressing(raw, kind) as binary:
-        text = io.TextIOWrapper(binary, encoding="utf-8", newline="\n")
-        try:
-            yield text
-        finally:
-            text.detach()  # flushes, and leaves `raw` open for fsync

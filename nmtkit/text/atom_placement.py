@@ -72,7 +72,10 @@ class _Claims:
         self.claimed[start:end] = True
 
     def find(self) -> None:
-        """Claim the parts that have the text of an atom; one too many becomes nothing."""
+        """Claim the parts that have the text of an atom; what the source has not becomes nothing.
+
+        The text of the source may have it beside its atoms: that is translated like other words.
+        """
         same: dict[str, list[int]] = defaultdict(list)
         for number, atom in enumerate(self.atoms):
             same[self.src_text[atom.start : atom.end].strip()].append(number)
@@ -82,7 +85,8 @@ class _Claims:
             if len(spans) > len(numbers):
                 best = sorted(spans, key=lambda span: -self._weight(span, numbers))
                 spans = sorted(best[: len(numbers)])
-                for span in best[len(numbers) :]:
+                allowed = max(len(numbers), len(_occurrences(text, self.src_text)))
+                for span in best[allowed:]:
                     self.add(*span, -1)
             for span, number in zip(spans, numbers, strict=False):
                 self.add(*span, number)
@@ -114,10 +118,8 @@ class _Claims:
 
     def _spans(self, text: str) -> list[tuple[int, int]]:
         """Return where a text stands by itself in the translation, unclaimed."""
-        left = r"(?<!\w)" if text[0].isalnum() else ""
-        right = r"(?!\w)" if text[-1].isalnum() else ""
-        found = re.finditer(left + re.escape(text) + right, self.aligned.text)
-        return [m.span() for m in found if not self.claimed[slice(*m.span())].any()]
+        spans = _occurrences(text, self.aligned.text)
+        return [span for span in spans if not self.claimed[slice(*span)].any()]
 
     def _weight(self, span: tuple[int, int], numbers: Sequence[int]) -> float:
         """Return how much of some atoms the words of a part have."""
@@ -125,6 +127,13 @@ class _Claims:
         rows = [n for n, (a, b) in enumerate(self.aligned.tgt) if a < end and b > start]
         columns = [int(column) for number in numbers for column in self.columns(number)]
         return float(self.aligned.weights[np.ix_(rows, columns)].sum())
+
+
+def _occurrences(text: str, within: str) -> list[tuple[int, int]]:
+    """Return where a text stands by itself in another one."""
+    left = r"(?<!\w)" if text[0].isalnum() else ""
+    right = r"(?!\w)" if text[-1].isalnum() else ""
+    return [found.span() for found in re.finditer(left + re.escape(text) + right, within)]
 
 
 def _units(claims: _Claims) -> Iterator[_Unit]:

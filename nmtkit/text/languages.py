@@ -11,6 +11,9 @@ _MOSES_LANGUAGES = frozenset(
 )
 """Languages with non-breaking prefixes or letters of their own in Moses."""
 
+WITHOUT_SPACES = frozenset("cmn ja wuu yue zh".split())
+"""Languages without a space between two sentences."""
+
 _RULES_OF = {"cmn": "zh", "ekk": "et", "lvs": "lv", "ory": "or"}
 """Languages -> the macrolanguage whose rules they share."""
 

@@ -7,7 +7,7 @@ elements are a forest, and written back in any place they are well formed if the
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
@@ -25,15 +25,18 @@ SEPARATING = frozenset(
 OPAQUE = frozenset("script style".split())
 """Elements of HTML whose contents are not text."""
 
-MAX_TAG = 10_000
-"""Longest tag in characters; what is longer is text."""
+MAX_TAG = 10_000_000
+"""Longest tag in characters; what is longer is text. An image may stand in its tag."""
 
 _TAG = re.compile(
     r"""</?([A-Za-z_][\w:.-]*)"""  # the name
     r"""((?:[^<>"']|"[^"]*"|'[^']*')*+)>"""  # attributes, and the sign that it has no contents
 )
 _ENTITY = re.compile(r"&(?:[A-Za-z_][\w.-]{0,63}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});", re.ASCII)
-_NOT_TRANSLATED = re.compile(r"""\stranslate\s*=\s*["']?no\b""", re.IGNORECASE)
+_NOT_TRANSLATED = re.compile(
+    r"""\stranslate\s*=\s*["']?no\b|\sclass\s*=\s*(?:"[^"]*|'[^']*|)(?<![\w-])notranslate(?![\w-])""",
+    re.IGNORECASE,
+)
 _SECTIONS = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"), ("<!", ">"))
 """Beginnings and ends of comments and the like, the longer beginning first."""
 
@@ -53,10 +56,11 @@ class PieceKind(StrEnum):
     OPENING = "opening"
     CLOSING = "closing"
     POINT = "point"
+    KEPT = "kept"
 
 
 class Piece(NamedTuple):
-    """A piece of a line; name: of its element, lower case in HTML."""
+    """A piece of a line; name: of its element, lower case in HTML; of what is kept, its text."""
 
     kind: PieceKind
     source: str
@@ -91,11 +95,13 @@ class Atom:
     """A part of the text that comes back as it was: an entity, or an element not to be translated.
 
     start, end: offsets in the text of what stands for it. source: what it was.
+    is_text: it is translated with the text, and need not come back: a letter written as an entity.
     """
 
     start: int
     end: int
     source: str
+    is_text: bool = False
 
 
 @dataclass(frozen=True)
@@ -114,20 +120,47 @@ class MarkedText:
 
 def parse_markup(line: str, markup: Markup) -> MarkedText:
     """Take a line apart."""
-    pieces = list(_pieces(line, markup))
-    builder, partners = _Builder(), _partners(pieces)
+    return join_pieces(keep_untranslated(list(split_pieces(line, markup))), markup)
+
+
+def keep_untranslated(pieces: Sequence[Piece], names: Collection[str] = frozenset()) -> list[Piece]:
+    """Return pieces in which each element that is not to be translated is one, and kept.
+
+    :param names: of further elements that are not to be translated.
+    """
+    partners = find_partners(pieces)
+    result: list[Piece] = []
     number = 0
     while number < len(pieces):
         piece, partner = pieces[number], partners.get(number)
-        if piece.kind is PieceKind.OPENING and partner and _NOT_TRANSLATED.search(piece.source):
+        is_opening = piece.kind is PieceKind.OPENING and partner is not None
+        if partner and is_opening and (piece.name in names or is_untranslated(piece)):
             inner = pieces[number : partner + 1]
             text = "".join(one.source for one in inner if one.kind is PieceKind.TEXT)
-            builder.add_atom(text, "".join(one.source for one in inner))
+            result.append(Piece(PieceKind.KEPT, "".join(one.source for one in inner), text))
             number = partner
-        elif piece.kind is PieceKind.TEXT:
+        else:
+            result.append(piece)
+        number += 1
+    return result
+
+
+def is_untranslated(piece: Piece) -> bool:
+    """Return whether a tag says that its element is not to be translated."""
+    return bool(_NOT_TRANSLATED.search(piece.source))
+
+
+def join_pieces(pieces: Sequence[Piece], markup: Markup) -> MarkedText:
+    """Return the text of pieces, and what comes back into its translation."""
+    builder, partners = _Builder(), find_partners(pieces)
+    for number, piece in enumerate(pieces):
+        partner = partners.get(number)
+        if piece.kind is PieceKind.TEXT:
             builder.add_text(piece.source)
         elif piece.kind is PieceKind.ENTITY:
-            builder.add_atom(_character(piece.source), piece.source)
+            builder.add_atom(character_of(piece.source), piece.source)
+        elif piece.kind is PieceKind.KEPT and piece.name:
+            builder.add_atom(piece.name, piece.source)
         else:
             following = pieces[number + 1].source if number + 1 < len(pieces) else " "
             separates = piece.name in SEPARATING and not following[:1].isspace()
@@ -136,8 +169,35 @@ def parse_markup(line: str, markup: Markup) -> MarkedText:
                 builder.close(piece.source, separates)
             else:
                 builder.open(piece.source, partner is not None, separates)
-        number += 1
     return builder.result()
+
+
+class TagEvent(NamedTuple):
+    """A tag: the index of its element, whether it is the opening one, and its offset."""
+
+    element: int
+    opens: bool
+    offset: int
+    source: str
+
+
+def tag_events(elements: Sequence[Element]) -> list[TagEvent]:
+    """Return the tags of elements in the order of the line."""
+    events: list[TagEvent] = []
+    waiting: list[int] = []
+
+    def close(number: int) -> None:
+        element = elements[number]
+        events.append(TagEvent(number, False, element.end, element.closing))
+
+    for number, element in enumerate(elements):
+        while waiting and waiting[-1] != element.parent:
+            close(waiting.pop())
+        events.append(TagEvent(number, True, element.start, element.opening))
+        waiting.append(number)
+    while waiting:
+        close(waiting.pop())
+    return [event for event in events if event.source]
 
 
 class _Builder:
@@ -194,7 +254,7 @@ class _Builder:
         return MarkedText("".join(self._parts), tuple(self._elements), tuple(self._atoms))
 
 
-def _partners(pieces: list[Piece]) -> dict[int, int]:
+def find_partners(pieces: Sequence[Piece]) -> dict[int, int]:
     """Return for each tag that has a partner the index of that.
 
     A closing tag belongs to the last open element of its name; what was opened since and is not
@@ -218,7 +278,7 @@ def _partners(pieces: list[Piece]) -> dict[int, int]:
     return partners
 
 
-def _pieces(line: str, markup: Markup) -> Iterator[Piece]:
+def split_pieces(line: str, markup: Markup) -> Iterator[Piece]:
     """Divide a line into pieces, in time that grows with its length."""
     missing: set[str] = set()  # ends of sections that do not come any more
     position = text_from = 0
@@ -280,7 +340,7 @@ def _tag(line: str, position: int, markup: Markup, missing: set[str]) -> Piece |
 _OPAQUE_ENDS = {name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in OPAQUE}
 
 
-def _character(entity: str) -> str:
+def character_of(entity: str) -> str:
     """Return what stands for an entity in the text: its character, or itself if it is unknown."""
     character = html.unescape(entity)
     return character if character.isprintable() or character == "\xa0" else entity

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nmtkit.text.markup import Element, MarkedText
+from nmtkit.text.tag_spacing import NO_SPACES, Part, source_spaces, spaced
 
 NEARNESS = 3.0
 """Source words within which those around an empty element tell 1 / e as much where it goes."""
@@ -134,6 +135,30 @@ def place_elements(elements: Sequence[Element], aligned: Aligned) -> list[Place]
     return places
 
 
+def around_nearest_words(
+    elements: Sequence[Element], places: Sequence[Place], aligned: Aligned
+) -> list[Place]:
+    """Return places in which an element that has lost its words stands around the nearest word.
+
+    It stays around nothing if another element beside it has that word.
+    """
+    result = list(places)
+    taken: dict[int, npt.NDArray[np.bool_]] = {}
+    for element, place in zip(elements, places, strict=True):
+        words = taken.setdefault(element.parent, np.zeros(len(aligned.tgt), bool))
+        words[slice(*place)] = True
+    for number, element in enumerate(elements):
+        place, words = result[number], taken[element.parent]
+        if place.first < place.stop or element.is_point:
+            continue
+        parent = result[element.parent] if element.parent >= 0 else aligned.whole
+        for word in (place.first, place.first - 1):
+            if parent.first <= word < parent.stop and not words[word]:
+                result[number], words[word] = Place(word, word + 1), True
+                break
+    return result
+
+
 def _outside_siblings(gap: int, owner: Owners) -> int:
     """Return a place for an element without contents: the nearest that is within no sibling."""
     if not 0 < gap < len(owner) or owner[gap] < 0 or owner[gap - 1] != owner[gap]:
@@ -146,12 +171,13 @@ def _outside_siblings(gap: int, owner: Owners) -> int:
 def write_markup(marked: MarkedText, places: Sequence[Place], aligned: Aligned) -> str:
     """Return the translation with its elements."""
     spans = list(_spans(marked, places, aligned))
+    spaces = source_spaces(marked)
     children: dict[int, list[int]] = {}
     for number, element in enumerate(marked.elements):
         children.setdefault(element.parent, []).append(number)
     for numbers in children.values():
         numbers.sort(key=lambda number: (spans[number][0], number))
-    parts: list[str] = []
+    parts: list[Part] = []
     position = 0
     waiting = [(number, True) for number in reversed(children.get(-1, []))]
     while waiting:
@@ -159,16 +185,17 @@ def write_markup(marked: MarkedText, places: Sequence[Place], aligned: Aligned) 
         element, offset = marked.elements[number], spans[number][0 if opens else 1]
         if offset > position:
             between = aligned.text[position:offset]
-            parts.append(between.rstrip() if opens and element.separates else between)
+            parts.append((between.rstrip() if opens and element.separates else between, None))
             position = offset
-        parts.append(element.opening if opens else element.closing)
+        tag = element.opening if opens else element.closing
+        parts.append((tag, spaces.get((number, opens), NO_SPACES)))
         if not opens and element.separates_end:
             position += len(aligned.text[position:]) - len(aligned.text[position:].lstrip())
         if opens:
             waiting.append((number, False))
             waiting += [(child, True) for child in reversed(children.get(number, []))]
-    parts.append(aligned.text[position:])
-    return "".join(parts)
+    parts.append((aligned.text[position:], None))
+    return spaced([part for part in parts if part[0]])
 
 
 def _spans(

@@ -41,6 +41,7 @@ ROOMS = {
     "config_io": {"config", "errors"},
     "io": {"io", "errors"},
     "text": {"text", "io", "errors", "extras", "special_symbols"},
+    "documents": {"documents", "text", "io", "errors"},
     "parallel": {"parallel", "seeds", "errors"},
     "data": {"data", "text", "io"} | BASE,
     "preprocessing": {
@@ -58,6 +59,7 @@ ROOMS = {
     "evaluation": {"evaluation", "text", "io"} | BASE,
     "model_folder": {"text_config", "models", "data", "text", "io"} | BASE,
     "inference": {"inference", "model_folder", "search", "models", "data", "text", "io", "parallel"}
+    | {"documents"}
     | BASE,
     "training": {"training", "inference", "model_folder", "search", "evaluation", "models"}
     | {"data", "text", "io", "parallel", "nmtkit"}
@@ -107,6 +109,7 @@ LIBRARIES = {
     "extras": set[str](),
     "seeds": set[str](),
     "special_symbols": set[str](),
+    "documents": set[str](),
     "io": {"numpy"},
     "io.locks": {"filelock"},
     "io.compression": {"zstandard"},

@@ -59,7 +59,7 @@ PUBLIC = [
     "Aligner", "ConfigError", "DataError", "Embedder", "Glossary", "LossRefused",
     "MarkupTranslator", "ModelError", "NmtkitError", "OutputError", "Scorer", "Segmenter", "Term",
     "TrainingCorpus", "Translator", "adapt", "build_shortlist", "calibrate", "check", "evaluate",
-    "prepare", "select", "train",
+    "prepare", "select", "train", "translate_document",
 ]  # fmt: skip
 
 

@@ -1,0 +1,164 @@
+"""Options of `nmtkit translate` for files of other formats, translated in place."""
+
+import functools
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nmtkit.cli.command import FILES, group, option
+from nmtkit.cli.console import warn
+from nmtkit.cli.rules import Rule, excludes, needs
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    from nmtkit.inference.translator import Translator
+    from nmtkit.parallel.process_group import ProcessGroup
+
+FORMATS = ("auto", "html", "po", "xliff", "tmx", "tsv", "srt", "md")
+
+DOCUMENT_RULES: list[Rule] = [
+    *excludes(
+        "--format",
+        *("--n-best", "--sample", "--scores", "--counts", "--json", "--alignments"),
+        *("--confidence", "--min-confidence"),
+        because="the output is the file, translated",
+    ),
+    *excludes("--format", "--markup", because="a format says what markup is"),
+    *excludes("--format", "--tokenized", "--segment", because="sentences are found in raw text"),
+    *excludes("--format", "--replace-unk", because="unknown words are aligned, too"),
+    *(needs(name, "--format") for name in ("--column", "--reviewed", "--retranslate")),
+]
+
+MAX_COLUMN = 10_000
+
+
+@dataclass(frozen=True)
+class DocumentSettings:
+    """How a file is translated in place.
+
+    format: one of `FORMATS`, or None: translate lines of text.
+    columns: of TSV, source and target. reviewed, retranslate: see `translate_document`.
+    """
+
+    format: str | None
+    columns: tuple[int, int] | None
+    reviewed: bool
+    retranslate: bool
+
+    def for_file(self, source: str) -> "DocumentSettings":
+        """Return the settings with the format of a file in place of "auto".
+
+        :raises click.UsageError: the name of the file tells no format, or is that of a format
+            without columns.
+        """
+        format = self.format
+        if format == "auto":
+            from nmtkit.inference.document import format_of
+
+            format = format_of(source)
+            if format is None:
+                names = ", ".join(FORMATS[1:])
+                raise click.UsageError(
+                    f"the ending of '{source}' names no format; give --format and one of {names}."
+                )
+        if self.columns and format not in (None, "tsv"):
+            raise click.UsageError(f"--column is for --format tsv, not for {format}.")
+        return DocumentSettings(format, self.columns, self.reviewed, self.retranslate)
+
+    def translate(
+        self,
+        source: str,
+        translator: "Translator",
+        protect: tuple[str, ...],
+        output: "BinaryIO",
+        process_group: "ProcessGroup",
+    ) -> None:
+        """Translate a file, and write it; warn of what was left as it is.
+
+        :param protect: sources of patterns; see `read_patterns`.
+        """
+        from nmtkit.inference.document import translate_document
+        from nmtkit.inference.markup_translator import read_patterns
+        from nmtkit.io.lines import read_data
+
+        assert self.format is not None
+        name = "stdin" if source == "-" else source
+        data = process_group.broadcast(lambda: read_data(source))
+        result = translate_document(
+            data,
+            self.format,
+            translator,
+            name=name,
+            protect=read_patterns(protect),
+            columns=self.columns or (1, 1),
+            reviewed=self.reviewed,
+            retranslate=self.retranslate,
+            process_group=process_group,
+        )
+        output.write(result.data)
+        for line, message in result.warnings:
+            warn(f"{name}:{line}: {message}")
+
+
+def document_options(function: Callable[..., Any]) -> Any:
+    """Declare `--format` and related options; the command gets them as `document`."""
+
+    @functools.wraps(function)
+    def command(
+        *arguments: Any,
+        format: str | None,
+        column: tuple[int, int] | None,
+        reviewed: bool,
+        retranslate: bool,
+        **other_options: Any,
+    ) -> Any:
+        document = DocumentSettings(format, column, reviewed, retranslate)
+        return function(*arguments, document=document, **other_options)
+
+    return group(
+        FILES,
+        option(
+            "--format",
+            type=click.Choice(FORMATS),
+            metavar="FORMAT",
+            common=True,
+            help="Translate a file in place: html, po, xliff, tmx, tsv, srt, md. All else is kept;"
+            " 'auto' goes by the ending of the file's name.",
+        ),
+        option(
+            "--column",
+            metavar="N[:M]",
+            callback=_columns,
+            help="For --format tsv: translate column N in its place, or into the empty or new"
+            " column M.  [default: 1]",
+        ),
+        option(
+            "--reviewed",
+            is_flag=True,
+            help="For --format po and xliff: do not mark translations as in need of a review.",
+        ),
+        option(
+            "--retranslate",
+            is_flag=True,
+            help="For --format po and xliff: also translate what is marked as in need of a review.",
+        ),
+    )(command)
+
+
+def _columns(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> tuple[int, int] | None:
+    """Return the columns of source and target."""
+    if value is None:
+        return None
+    found = re.fullmatch(r"([0-9]{1,5})(?::([0-9]{1,5}))?", value)
+    numbers = [int(number) for number in found.groups() if number] if found else [0]
+    if not all(1 <= number <= MAX_COLUMN for number in numbers):
+        raise click.BadParameter(
+            f"'{value[:50]}' is not a column, such as 2, or two, such as 1:2.", context, parameter
+        )
+    return numbers[0], numbers[-1]

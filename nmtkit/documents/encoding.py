@@ -1,0 +1,85 @@
+"""Bytes of a file as text, and back, byte for byte."""
+
+import codecs
+from dataclasses import dataclass
+
+from nmtkit.errors import DataError
+
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """The encoding of a file: its name for Python, its byte order mark, and the file's name."""
+
+    name: str
+    mark: bytes
+    file: str
+
+    @property
+    def _errors(self) -> str:
+        """Bytes that cannot be decoded come back as they were; so do halves of UTF-16."""
+        return "surrogatepass" if self.name.startswith("utf-16") else "surrogateescape"
+
+    def encode(self, text: str) -> bytes:
+        """Return the bytes of a text."""
+        return self.mark + text.encode(self.name, self._errors)
+
+    def writable(self, text: str, references: bool) -> str:
+        """Return a text whose characters the encoding has.
+
+        :param references: write others as character references of XML.
+        :raises DataError: the encoding lacks a character, and there are no references.
+        """
+        try:
+            errors = "xmlcharrefreplace" if references else "strict"
+            return text.encode(self.name, errors).decode(self.name)
+        except UnicodeEncodeError as error:
+            raise DataError(
+                f"{self.file}: its encoding, {self.name}, lacks the character"
+                f" '{text[error.start]}' of a translation; convert the file to UTF-8"
+            ) from error
+
+
+def find_mark(data: bytes) -> tuple[str | None, bytes]:
+    """Return the encoding that a byte order mark tells, and the mark."""
+    for mark, name in _BOMS:
+        if data.startswith(mark):
+            return name, mark
+    return None, b""
+
+
+def decode(data: bytes, file: str, declared: str | None = None) -> tuple[str, Encoding]:
+    """Return the text of a file, and its encoding.
+
+    :param declared: encoding that the file names, by default UTF-8; a byte order mark decides.
+    :raises DataError: the encoding is unknown, or text in it does not come back byte for byte.
+    """
+    marked, mark = find_mark(data)
+    name = marked or declared or "utf-8"
+    try:
+        name = codecs.lookup(name).name
+        if marked is None and name in ("utf-16", "utf-32"):  # which needs a mark
+            name = _without_mark(data, name)
+        encoding = Encoding(name, mark, file)
+        text = data[len(mark) :].decode(name, encoding._errors)
+        is_kept = encoding.encode(text) == data
+    except (LookupError, ValueError, AssertionError):
+        is_kept = False
+    if not is_kept:
+        raise DataError(
+            f"{file}: its encoding, {name[:50]}, cannot be read and written byte for byte; convert"
+            " it to UTF-8"
+        )
+    return text, encoding
+
+
+def _without_mark(data: bytes, name: str) -> str:
+    """Return the byte order of a file that begins with an ASCII character and has no mark."""
+    return f"{name}-{'be' if data.startswith(bytes(1)) else 'le'}"

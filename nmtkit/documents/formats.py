@@ -1,0 +1,53 @@
+"""The formats of files that are translated in place."""
+
+import os
+from collections.abc import Callable, Mapping
+
+from nmtkit.documents.document import Document, DocumentOptions
+from nmtkit.documents.html import parse_html
+from nmtkit.documents.markdown import parse_markdown
+from nmtkit.documents.po import parse_po
+from nmtkit.documents.srt import parse_srt
+from nmtkit.documents.tmx import parse_tmx
+from nmtkit.documents.tsv import parse_tsv
+from nmtkit.documents.xliff import parse_xliff
+from nmtkit.errors import ConfigError
+
+FORMATS: Mapping[str, tuple[str, ...]] = {
+    "html": (".html", ".htm", ".xhtml"),
+    "po": (".po", ".pot"),
+    "xliff": (".xlf", ".xliff"),
+    "tmx": (".tmx",),
+    "tsv": (".tsv", ".tab"),
+    "srt": (".srt", ".vtt"),
+    "md": (".md", ".markdown"),
+}
+"""Format -> endings of the names of its files."""
+
+_PARSERS: Mapping[str, Callable[[bytes, str, DocumentOptions], Document]] = {
+    "html": parse_html,
+    "po": parse_po,
+    "xliff": parse_xliff,
+    "tmx": parse_tmx,
+    "tsv": parse_tsv,
+    "srt": parse_srt,
+    "md": parse_markdown,
+}
+
+
+def format_of(name: str) -> str | None:
+    """Return the format of a file by the ending of its name, or None."""
+    ending = os.path.splitext(name)[1].lower()
+    return next((format for format, endings in FORMATS.items() if ending in endings), None)
+
+
+def parse_document(data: bytes, format: str, name: str, options: DocumentOptions) -> Document:
+    """Find the segments of a file.
+
+    :param format: one of `FORMATS`. name: of the file, for messages.
+    :raises ConfigError: there is no such format.
+    :raises DataError: the file cannot be read as one of this format; the message names it.
+    """
+    if format not in _PARSERS:
+        raise ConfigError(f"no format is called '{format}'; there are {', '.join(FORMATS)}")
+    return _PARSERS[format](data, name, options)

@@ -1,0 +1,248 @@
+"""HTML: the texts of block elements, and attributes that people read."""
+
+import html
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from nmtkit.documents.document import (
+    Document,
+    DocumentOptions,
+    Edit,
+    Lookup,
+    Segment,
+    Syntax,
+    Write,
+    apply_edits,
+)
+from nmtkit.documents.encoding import decode, find_mark
+from nmtkit.documents.inline import KEPT_ELEMENTS
+from nmtkit.text.markup import (
+    SEPARATING,
+    Markup,
+    Piece,
+    PieceKind,
+    find_partners,
+    is_untranslated,
+    split_pieces,
+)
+
+BLOCK_ELEMENTS = (SEPARATING - {"br"}) | frozenset(
+    "area audio base body button canvas center col colgroup details dialog dir fieldset frame"
+    " frameset head hgroup html iframe legend link map menu meta noframes noscript object optgroup"
+    " param search select source style summary template textarea track video".split()
+)
+"""Elements that are not a part of the text around them."""
+
+_KEPT = KEPT_ELEMENTS | {"pre", "textarea"}
+_ATTRIBUTES = frozenset("alt title placeholder aria-label aria-description label".split())
+_LABELLED = frozenset(["optgroup", "option", "track"])
+_META = frozenset("description og:title og:description twitter:title twitter:description".split())
+_ATTRIBUTE = re.compile(r"""(?<=[\s"'/])([^\s"'<>/=]+)\s*=\s*("[^"]*"|'[^']*'|[^\s"'=<>`]+)""")
+_CHARSET = re.compile(rb"""<meta\b[^<>]{0,200}?\bcharset\s*=\s*["']?\s*([\w.:-]+)""", re.I)
+_HEAD = 4096
+"""Bytes in which the encoding is declared."""
+
+_TAG = re.compile(r"""<[A-Za-z](?:[^<>"']|"[^"]*"|'[^']*')*+>""")
+
+
+class _Placed(NamedTuple):
+    """A piece of the file, and where it begins."""
+
+    piece: Piece
+    start: int
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.piece.source)
+
+
+def parse_html(data: bytes, name: str, options: DocumentOptions) -> Document:
+    """Find the segments of an HTML file.
+
+    :raises DataError: its encoding cannot be read and written byte for byte.
+    """
+    text, encoding = decode(data, name, _declared_encoding(data))
+    return Document(text, encoding, list(_Parser(text).segments()), references=True)
+
+
+def _declared_encoding(data: bytes) -> str | None:
+    """Return the encoding that a file declares; windows-1252 if it is not UTF-8 and has none."""
+    found = _CHARSET.search(data, 0, _HEAD)
+    if found:
+        declared = found[1].decode("ascii", "replace").lower()
+        # browsers take these for windows-1252, which has more characters
+        return "cp1252" if declared in ("iso-8859-1", "latin1", "ascii", "us-ascii") else declared
+    if find_mark(data)[0] is None:
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError:
+            return "cp1252"
+    return None
+
+
+class _Parser:
+    """Divides the pieces of a file into runs between block elements."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._lines = Lookup.of(text)
+        self._pieces: list[_Placed] = []
+        position = 0
+        for piece in split_pieces(text, Markup.HTML):
+            self._pieces.append(_Placed(piece, position))
+            position += len(piece.source)
+        self._partners = find_partners([placed.piece for placed in self._pieces])
+        self._blocks = [0]  # number of block tags before each piece
+        for placed in self._pieces:
+            self._blocks.append(self._blocks[-1] + _is_block(placed.piece))
+
+    def segments(self) -> Iterator[Segment]:
+        """Yield the segments in the order of the file."""
+        run: list[_Placed] = []
+        number = 0
+        while number < len(self._pieces):
+            placed = self._pieces[number]
+            stop = self._end_of_kept(number)
+            if stop > number or _is_block(placed.piece):
+                yield from self._run(run)
+                run = []
+                if not is_untranslated(placed.piece):
+                    yield from self._attributes(placed)
+                number = max(stop, number + 1)
+            else:
+                run.append(placed)
+                number += 1
+        yield from self._run(run)
+
+    def _end_of_kept(self, number: int) -> int:
+        """Return the piece behind an element that is kept, if blocks are concerned.
+
+        An element without blocks is a part of the text around it: return its own number.
+        """
+        piece = self._pieces[number].piece
+        if piece.kind is not PieceKind.OPENING:
+            return number
+        if piece.name not in _KEPT and not is_untranslated(piece):
+            return number
+        partner = self._partners.get(number)
+        if partner is not None:
+            has_blocks = self._blocks[partner + 1] > self._blocks[number]
+            return partner + 1 if has_blocks else number
+        if not _is_block(piece):
+            return number
+        stop = number + 1
+        while stop < len(self._pieces) and not _is_block(self._pieces[stop].piece):
+            stop += 1
+        return stop
+
+    def _run(self, run: Sequence[_Placed]) -> Iterator[Segment]:
+        """Yield the segment of pieces without a block, or those of their attributes."""
+        inner: list[Segment] = []
+        tags: list[_Placed] = []
+        position = 0
+        for placed in run:
+            if placed.start < position:  # within an element that is kept
+                continue
+            number = self._partners.get(self._number(run, placed), -1)
+            if placed.piece.kind is PieceKind.OPENING and is_untranslated(placed.piece):
+                position = self._pieces[number].end if number >= 0 else position
+                continue
+            found = list(self._attributes(placed))
+            if found:
+                tags.append(placed)
+                inner += found
+        if not any(_has_letters(placed.piece) for placed in run):
+            yield from inner
+            return
+        start, end = run[0].start, run[-1].end
+        first = next(p.start for p in run if _has_letters(p.piece))
+        source = self._text[start:end]
+        write = _write_text(start, end, tags)
+        yield Segment(self._lines.line(first), source, Syntax.HTML, write, inner=inner)
+
+    def _number(self, run: Sequence[_Placed], placed: _Placed) -> int:
+        """Return the index of a piece among all."""
+        return bisect_left(self._pieces, placed.start, key=lambda one: one.start)
+
+    def _attributes(self, placed: _Placed) -> Iterator[Segment]:
+        """Yield the segments of a tag's attributes."""
+        piece, start = placed
+        if piece.kind not in (PieceKind.OPENING, PieceKind.POINT) or not piece.name:
+            return
+        if piece.source[:2] in ("<!", "<?"):
+            return
+        tag = _TAG.match(piece.source)
+        attributes = list(_ATTRIBUTE.finditer(tag[0])) if tag else []
+        values = {found[1].lower(): found[2].strip("\"'").lower() for found in attributes}
+        for found in attributes:
+            name, value = found[1].lower(), found[2]
+            if not _is_translated(piece.name, name, values):
+                continue
+            quote = value[0] if value[0] in "\"'" else ""
+            first = start + found.start(2) + len(quote)
+            last = start + found.end(2) - len(quote)
+            source = self._text[first:last]
+            if any(character.isalpha() for character in source):
+                write = _write_attribute(first, last, quote, source)
+                yield Segment(self._lines.line(first), source, Syntax.ENTITIES, write)
+
+
+def _is_block(piece: Piece) -> bool:
+    return piece.name in BLOCK_ELEMENTS and piece.kind is not PieceKind.TEXT
+
+
+def _has_letters(piece: Piece) -> bool:
+    is_text = piece.kind in (PieceKind.TEXT, PieceKind.ENTITY)
+    return is_text and any(character.isalpha() for character in html.unescape(piece.source))
+
+
+def _is_translated(element: str, attribute: str, values: dict[str, str]) -> bool:
+    """Return whether people read the value of an attribute."""
+    if element == "meta":
+        is_read = values.get("name") in _META or values.get("property") in _META
+        return attribute == "content" and is_read
+    if attribute == "label":
+        return element in _LABELLED
+    return attribute in _ATTRIBUTES
+
+
+def _write_text(start: int, end: int, tags: Sequence[_Placed]) -> Write:
+    """Return the function that writes a text whose tags may have changed, too."""
+
+    def write(translation: str, inner: Sequence[Edit]) -> Iterable[Edit]:
+        changed: dict[str, str] = {}
+        edits = sorted(inner)
+        position = 0
+        for placed in tags:
+            first = position
+            while position < len(edits) and edits[position].start < placed.end:
+                position += 1
+            source = placed.piece.source
+            new = apply_edits(source, edits[first:position], offset=placed.start)
+            changed[_tag_of(source)] = _tag_of(new)
+        if any(old != new for old, new in changed.items()):
+            translation = _TAG.sub(lambda tag: changed.get(tag[0], tag[0]), translation)
+        return [Edit(start, end, translation)]
+
+    return write
+
+
+def _tag_of(source: str) -> str:
+    """Return the tag with which a piece begins, which a script has its text behind."""
+    found = _TAG.match(source)
+    return found[0] if found else source
+
+
+def _write_attribute(start: int, end: int, quote: str, source: str) -> Write:
+    """Return the function that writes the value of an attribute, quoted if it needs quotes."""
+
+    def write(translation: str, inner: Sequence[Edit]) -> Iterable[Edit]:
+        if translation == source:
+            return []
+        sign = quote or '"'
+        text = translation.replace(sign, "&quot;" if sign == '"' else "&#39;")
+        return [Edit(start, end, text if quote else f'"{text}"')]
+
+    return write

@@ -1,0 +1,183 @@
+"""The text of a segment, and the markup in it that comes back into its translation."""
+
+import html
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from nmtkit.documents.document import Segment, Syntax
+from nmtkit.documents.markdown_inline import markdown_pieces
+from nmtkit.text.markup import (
+    VOID,
+    Atom,
+    MarkedText,
+    Markup,
+    Piece,
+    PieceKind,
+    find_partners,
+    join_pieces,
+    keep_untranslated,
+    split_pieces,
+)
+
+KEPT_ELEMENTS = frozenset("code kbd samp var math svg".split())
+"""Elements of HTML within a text that are not translated."""
+
+_CODES = frozenset("bpt ept it ph ut bx ex x sc ec sm em cp".split())
+"""Elements of XLIFF and TMX whose contents are codes of another format."""
+
+_BEGINNINGS = frozenset(["bpt", "bx", "sc", "sm"])
+_PAIR_ATTRIBUTE = {
+    "bpt": ("rid", "i", "id"),
+    "ept": ("rid", "i", "id"),
+    "bx": ("rid", "id"),
+    "ex": ("rid", "id"),
+    "sc": ("id",),
+    "ec": ("startRef",),
+    "sm": ("id",),
+    "em": ("startRef",),
+}
+"""Attributes that tell which beginning belongs to which end; the first one that is there counts."""
+
+_PROTECTED = re.compile(r"""\smtype\s*=\s*["']protected["']|\stranslate\s*=\s*["']no["']""")
+_ESCAPED_TAG = re.compile(r"&lt;(/?)([A-Za-z][\w:-]*)((?:[^<>&]|&(?!lt;|gt;))*+)&gt;")
+_QUOTES = "\"'’‘‚“”„«»‹›"
+_SIGN = re.compile(r"[+/→>-]")
+_ENTITY_START = re.compile(r"&[^&;\s]{1,65};")
+
+
+def parse_segment(segment: Segment) -> MarkedText:
+    """Return the text of a segment, and what comes back into its translation."""
+    if segment.syntax is Syntax.TEXT:
+        return MarkedText(segment.source, (), ())
+    pieces = [_with_character(piece) for piece in _pieces(segment)]
+    markup = Markup.HTML if segment.syntax is Syntax.HTML else Markup.XML
+    marked = join_pieces(pieces, markup)
+    return replace(marked, atoms=tuple(_atom(atom, marked.text) for atom in marked.atoms))
+
+
+def _pieces(segment: Segment) -> Iterable[Piece]:
+    source = segment.source
+    if segment.syntax is Syntax.HTML:
+        return _joined(keep_untranslated(list(split_pieces(source, Markup.HTML)), KEPT_ELEMENTS))
+    if segment.syntax is Syntax.XML:
+        return code_pieces(source)
+    if segment.syntax is Syntax.MARKDOWN:
+        return keep_untranslated(markdown_pieces(source), KEPT_ELEMENTS)
+    return entity_pieces(source)
+
+
+def _with_character(piece: Piece) -> Piece:
+    """Return a piece whose text is its character, if that is invisible, as `&shy;` is."""
+    if piece.kind is PieceKind.ENTITY:
+        character = html.unescape(piece.source)
+        if len(character) == 1 and unicodedata.category(character) == "Cf":
+            return Piece(PieceKind.KEPT, piece.source, character)
+    return piece
+
+
+def _atom(atom: Atom, text: str) -> Atom:
+    """Return an atom that says whether it is a letter, a quote or an invisible character."""
+    character = text[atom.start : atom.end]
+    if not atom.source.startswith("&") or len(character) > 2:
+        return atom
+    is_text = all(c in _QUOTES or unicodedata.category(c)[0] in "LMC" for c in character)
+    return replace(atom, is_text=is_text)
+
+
+def _joined(pieces: Sequence[Piece]) -> list[Piece]:
+    """Join kept elements with a sign between them, as in `<kbd>Ctrl</kbd>+<kbd>S</kbd>`."""
+    result: list[Piece] = []
+    for piece in pieces:
+        is_kept = piece.kind is PieceKind.KEPT and bool(piece.name)
+        if is_kept and len(result) > 1 and _SIGN.fullmatch(result[-1].source):
+            if result[-2].kind is PieceKind.KEPT and result[-2].name:
+                sign, first = result.pop(), result.pop()
+                source = first.source + sign.source + piece.source
+                piece = Piece(PieceKind.KEPT, source, first.name + sign.source + piece.name)
+        result.append(piece)
+    return result
+
+
+def entity_pieces(source: str) -> Iterator[Piece]:
+    """Yield the text and the entities of an attribute."""
+    position = 0
+    for found in _ENTITY_START.finditer(source):
+        pieces = list(split_pieces(found[0], Markup.XML))
+        if len(pieces) == 1 and pieces[0].kind is PieceKind.ENTITY:
+            if position < found.start():
+                yield Piece(PieceKind.TEXT, source[position : found.start()])
+            yield pieces[0]
+            position = found.end()
+    if position < len(source):
+        yield Piece(PieceKind.TEXT, source[position:])
+
+
+def code_pieces(source: str) -> Iterator[Piece]:
+    """Yield the pieces of a segment of XLIFF or TMX.
+
+    An element of codes is one piece with its contents. Beginnings and ends of codes that belong
+    together are like the tags of an element.
+    """
+    pieces = list(_with_escaped_tags(source))
+    partners = find_partners(pieces)
+    number = 0
+    while number < len(pieces):
+        piece = pieces[number]
+        stop = partners.get(number, number) if piece.kind is PieceKind.OPENING else number
+        name = local_name(piece.name)
+        if name in _CODES and piece.kind in (PieceKind.OPENING, PieceKind.POINT):
+            yield _code(name, piece.source, _source_of(pieces[number : stop + 1]))
+            number = stop
+        elif name == "mrk" and stop > number and _PROTECTED.search(piece.source):
+            inner = pieces[number : stop + 1]
+            yield Piece(PieceKind.KEPT, _source_of(inner), _text_of(inner))
+            number = stop
+        else:
+            yield piece
+        number += 1
+
+
+def _with_escaped_tags(source: str) -> Iterator[Piece]:
+    """Yield the pieces of XML, in which `&lt;b&gt;` is a tag, too."""
+    position = 0
+    for found in _ESCAPED_TAG.finditer(source):
+        yield from split_pieces(source[position : found.start()], Markup.XML)
+        name, position = f"escaped {found[2].lower()}", found.end()
+        if found[1]:
+            yield Piece(PieceKind.CLOSING, found[0], name)
+        elif found[3].endswith("/") or found[2].lower() in VOID:
+            yield Piece(PieceKind.POINT, found[0], name)
+        else:
+            yield Piece(PieceKind.OPENING, found[0], name)
+    yield from split_pieces(source[position:], Markup.XML)
+
+
+def _source_of(pieces: Sequence[Piece]) -> str:
+    return "".join(piece.source for piece in pieces)
+
+
+def _text_of(pieces: Sequence[Piece]) -> str:
+    return "".join(piece.source for piece in pieces if piece.kind is PieceKind.TEXT)
+
+
+def _code(name: str, tag: str, whole: str) -> Piece:
+    """Return the piece of an element of codes."""
+    for attribute in _PAIR_ATTRIBUTE.get(name, ()):
+        value = attribute_value(tag, attribute)
+        if value is not None:
+            kind = PieceKind.OPENING if name in _BEGINNINGS else PieceKind.CLOSING
+            return Piece(kind, whole, f"pair {value}")
+    return Piece(PieceKind.POINT, whole, name)
+
+
+def local_name(name: str) -> str:
+    """Return the name of an element without its prefix."""
+    return name.rpartition(":")[2]
+
+
+def attribute_value(tag: str, name: str) -> str | None:
+    """Return the value of an attribute of an XML tag as it is written, or None."""
+    found = re.search(rf"""\s{re.escape(name)}\s*=\s*(?:"([^"]*)"|'([^']*)')""", tag)
+    return None if found is None else found[1] if found[1] is not None else found[2]

@@ -1,0 +1,208 @@
+"""Markdown: paragraphs, headings, items of lists and cells of tables (CommonMark, GFM)."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from nmtkit.documents.document import (
+    Document,
+    DocumentOptions,
+    Edit,
+    Lookup,
+    Segment,
+    Syntax,
+    Write,
+)
+from nmtkit.documents.encoding import decode
+from nmtkit.text.sentences import Lines
+
+MAX_DEPTH = 50
+"""Lists and quotes inside one another at the beginning of a line."""
+
+_LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
+_CONTAINER = re.compile(r"[ \t]{0,3}>[ \t]?|[ \t]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]+(?=\S)")
+_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})([^\n]*)")
+_HEADING = re.compile(r"[ \t]{0,3}#{1,6}(?:[ \t]+|$)")
+_HEADING_END = re.compile(r"[ \t]+#+[ \t]*\Z")
+_UNDERLINE = re.compile(r"[ \t]{0,3}(?:=+|-+)[ \t]*\Z")
+_RULE = re.compile(r"[ \t]{0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})\Z")
+_DEFINITION = re.compile(r"[ \t]{0,3}\[[^\]\n]{1,1000}\]:[ \t]*\S")
+_FOOTNOTE = re.compile(r"[ \t]{0,3}\[\^[^\]\s]{1,100}\]:[ \t]+")
+_HTML_BLOCK = re.compile(r"[ \t]{0,3}<(?:[A-Za-z][\w-]*(?=[\s/>]|\Z)[^\n]*|/[A-Za-z]|!--|[?!])")
+_INLINE_TAG = re.compile(
+    r"[ \t]{0,3}</?(?:a|abbr|b|bdo|cite|code|del|em|i|img|ins|kbd|mark|q|s|small|span|strong|sub"
+    r"|sup|u|br)\b",
+    re.IGNORECASE,
+)
+_TABLE_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*\Z")
+_CELL_END = re.compile(r"(?:\\.|`[^`\n]*`|[^|\\`]|`)*+", re.DOTALL)
+_FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n.*?^\1[ \t]*\r?$", re.DOTALL | re.MULTILINE)
+_INDENTED = re.compile(r"(?: {4}|\t)")
+_MATH = re.compile(r"[ \t]*\$\$")
+
+
+class _Line(NamedTuple):
+    """A line of a paragraph: the offsets of its contents, without prefix and line break."""
+
+    start: int
+    end: int
+
+
+def parse_markdown(data: bytes, name: str, options: DocumentOptions) -> Document:
+    """Find the segments of a Markdown file.
+
+    :raises DataError: its encoding cannot be read and written byte for byte.
+    """
+    text, encoding = decode(data, name)
+    return Document(text, encoding, list(_Parser(text).segments()))
+
+
+class _Parser:
+    """Reads a file line by line; paragraph: its lines so far."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._numbers = Lookup.of(text)
+        self._paragraph: list[_Line] = []
+        self._fence = ""  # what ends the block of code
+        self._html_end: str | None = None
+        self._in_list = False
+        self._in_table = False
+
+    def segments(self) -> Iterator[Segment]:
+        """Yield the segments in the order of the file."""
+        front = _FRONT_MATTER.match(self._text)
+        for found in _LINE.finditer(self._text, front.end() if front else 0):
+            end = found.start() + len(found[0].rstrip("\r\n"))
+            yield from self._line(found.start(), end)
+        yield from self._flush()
+
+    def _line(self, start: int, end: int) -> Iterator[Segment]:
+        """Take a line."""
+        line = self._text[start:end]
+        if self._fence or self._html_end is not None:
+            self._skip(line)
+            return
+        content = start
+        for _ in range(MAX_DEPTH):
+            found = _CONTAINER.match(self._text, content, end)
+            if found is None or _RULE.match(self._text[content:end]):
+                break
+            if ">" not in found[0]:
+                if self._is_code(content, end):
+                    break
+                yield from self._flush()
+                self._in_list = True
+            content = found.end()
+        line = self._text[content:end]
+        if not line.strip():
+            yield from self._flush()
+            self._in_table = False
+        elif not self._starts_kept_block(line, content, end):
+            yield from self._text_line(line, content, end)
+        else:
+            yield from self._flush()
+
+    def _skip(self, line: str) -> None:
+        """Take a line of a block of code or HTML, which it may end."""
+        if self._fence:
+            stripped = line.lstrip(" \t>")
+            is_end = stripped.startswith(self._fence) and not stripped.strip(self._fence[0]).strip()
+            self._fence = "" if is_end else self._fence
+        elif self._html_end in line if self._html_end else not line.strip():
+            self._html_end = None
+
+    def _is_code(self, start: int, end: int) -> bool:
+        """Return whether a line is indented code: behind an empty line, outside of lists."""
+        is_indented = _INDENTED.match(self._text, start, end) is not None
+        return is_indented and not self._paragraph and not self._in_list
+
+    def _starts_kept_block(self, line: str, start: int, end: int) -> bool:
+        """Return whether a line begins, or is, something that is kept."""
+        if fence := _FENCE.match(line):
+            if fence[1][0] == "~" or "`" not in fence[2]:
+                self._fence = fence[1]
+                return True
+        if _MATH.match(line):
+            self._fence = "" if line.strip().endswith("$$") and len(line.strip()) > 4 else "$$"
+            return True
+        if self._is_code(start, end) or _RULE.match(line) or _TABLE_RULE.match(line):
+            self._in_table = self._in_table or ("|" in line and bool(self._paragraph))
+            return not (_UNDERLINE.match(line) and self._paragraph) or self._in_table
+        if _DEFINITION.match(line) and not _FOOTNOTE.match(line) and not self._paragraph:
+            return True
+        if not self._paragraph and _HTML_BLOCK.match(line) and not _INLINE_TAG.match(line):
+            self._html_end = "-->" if line.lstrip().startswith("<!--") else ""
+            self._skip(line)
+            return True
+        return False
+
+    def _text_line(self, line: str, start: int, end: int) -> Iterator[Segment]:
+        """Take a line of text."""
+        if not line[0].isspace():
+            self._in_list = (
+                self._in_list and start > self._numbers.starts[self._numbers.line(start) - 1]
+            )
+        if heading := _HEADING.match(line):
+            yield from self._flush()
+            tail = _HEADING_END.search(line)
+            stop = start + tail.start() if tail and tail.start() >= heading.end() else end
+            self._paragraph = [_Line(start + heading.end(), stop)]
+            yield from self._flush()
+        elif self._paragraph and _UNDERLINE.match(line):
+            yield from self._flush()
+        elif "|" in line and (self._in_table or self._is_table_head(end)):
+            yield from self._flush()
+            self._in_table = True
+            yield from self._cells(start, end)
+        else:
+            footnote = _FOOTNOTE.match(line)
+            first = start + (footnote.end() if footnote else len(line) - len(line.lstrip()))
+            self._paragraph.append(_Line(first, end))
+
+    def _is_table_head(self, end: int) -> bool:
+        """Return whether the next line is the rule below the head of a table."""
+        found = _LINE.match(self._text, self._text.find("\n", end) + 1 or len(self._text))
+        following = found[0].strip().lstrip("> ") if found else ""
+        return "|" in following and _TABLE_RULE.match(following) is not None
+
+    def _cells(self, start: int, end: int) -> Iterator[Segment]:
+        """Yield the cells of a row."""
+        while start < end:
+            found = _CELL_END.match(self._text, start, end)
+            stop = found.end() if found else end
+            cell = self._text[start:stop]
+            if cell.strip():
+                first = start + len(cell) - len(cell.lstrip())
+                last = start + len(cell.rstrip())
+                yield self._segment([_Line(first, last)], is_cell=True)
+            start = stop + 1
+
+    def _flush(self) -> Iterator[Segment]:
+        """Yield the paragraph that ends here."""
+        if self._paragraph:
+            yield self._segment(self._paragraph)
+        self._paragraph = []
+
+    def _segment(self, lines: Sequence[_Line], is_cell: bool = False) -> Segment:
+        source = "\n".join(self._text[slice(*line)] for line in lines)
+        write = _write(lines, source, self._prefix(lines), is_cell)
+        line = self._numbers.line(lines[0].start)
+        return Segment(line, source, Syntax.MARKDOWN, write, Lines.HARD)
+
+    def _prefix(self, lines: Sequence[_Line]) -> str:
+        """Return what stands between two lines of a paragraph."""
+        return self._text[lines[0].end : lines[1].start] if len(lines) > 1 else "\n"
+
+
+def _write(lines: Sequence[_Line], source: str, prefix: str, is_cell: bool) -> Write:
+    """Return the function that writes a paragraph or a cell."""
+
+    def write(translation: str, inner: Sequence[Edit]) -> Iterable[Edit]:
+        if translation == source:
+            return []
+        if is_cell:
+            translation = re.sub(r"(?<!\\)\|", r"\\|", " ".join(translation.splitlines()))
+        return [Edit(lines[0].start, lines[-1].end, translation.replace("\n", prefix))]
+
+    return write

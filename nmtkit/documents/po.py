@@ -1,0 +1,262 @@
+"""PO files of gettext: entries without a translation get one, marked as fuzzy."""
+
+import gettext
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from nmtkit.documents.accelerators import SIGNS
+from nmtkit.documents.document import (
+    Document,
+    DocumentOptions,
+    Edit,
+    Segment,
+    Write,
+    syntax_of,
+)
+from nmtkit.documents.encoding import decode
+from nmtkit.documents.po_strings import quote, unescape, width, wrap_again
+from nmtkit.errors import DataError
+from nmtkit.text.sentences import Lines
+
+MAX_FORMS = 10
+"""Plural forms that a language may have."""
+
+_LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
+_STRING = re.compile(r'[ \t]*"((?:[^"\\]|\\.)*+)"[ \t]*\Z')
+_KEYWORD = re.compile(r"[ \t]*(msgctxt|msgid_plural|msgid|msgstr)(?:\[([0-9]{1,3})\])?(?=[ \t\"])")
+_CHARSET = re.compile(rb"charset=([\w.:-]{1,40})")
+_PLURALS = re.compile(r"nplurals\s*=\s*([0-9]{1,2})\s*;\s*plural\s*=\s*([^;\n]+)")
+_MARKER = re.compile(r"^X-Accelerator-Marker:\s*(\S)", re.MULTILINE)
+_LONGEST = 85
+"""Columns of a line that no tool writes if it divides strings; most divide at 80."""
+
+
+@dataclass
+class _String:
+    """The value of a keyword, and the offsets of its strings as they are written."""
+
+    line: int
+    start: int
+    end: int
+    value: str
+    is_wrapped: bool = False
+
+
+@dataclass
+class _Entry:
+    """An entry: where it begins, its flags, its strings by keyword."""
+
+    start: int
+    flags: tuple[int, int] | None = None  # offsets of the first line of flags
+    flag_place: int = -1  # where a line of flags belongs
+    is_fuzzy: bool = False
+    strings: dict[str, _String] = field(default_factory=dict)
+
+    @property
+    def translations(self) -> list[str]:
+        """Keywords of the translations."""
+        return [keyword for keyword in self.strings if keyword.startswith("msgstr")]
+
+
+class _Header(NamedTuple):
+    """What the header says: signs of accelerators, number of plural forms, and the singular's."""
+
+    signs: str
+    forms: int
+    singular: int
+
+
+def parse_po(data: bytes, name: str, options: DocumentOptions) -> Document:
+    """Find the untranslated entries of a PO file.
+
+    :raises DataError: a line belongs to no entry, or the encoding cannot be read.
+    """
+    found = _CHARSET.search(data)
+    declared = found[1].decode() if found and found[1].upper() != b"CHARSET" else None
+    text, encoding = decode(data, name, declared)
+    entries = list(_Parser(text, name).entries())
+    header = _header(entries)
+    newline = "\r\n" if "\r\n" in text[:1000] else "\n"
+    writer = _Writer(text, newline, _has_short_lines(entries, text), options)
+    segments = [segment for entry in entries for segment in writer.segments(entry, header)]
+    return Document(text, encoding, segments)
+
+
+class _Parser:
+    """Divides a file into entries."""
+
+    def __init__(self, text: str, name: str) -> None:
+        self._text, self._name = text, name
+        self._entry: _Entry | None = None
+        self._current: _String | None = None
+
+    def entries(self) -> Iterator[_Entry]:
+        """Yield the entries, without obsolete ones.
+
+        :raises DataError: a line belongs to no entry.
+        """
+        for number, found in enumerate(_LINE.finditer(self._text), start=1):
+            start, line = found.start(), found[0].rstrip("\r\n")
+            if number == 1:
+                line = line.removeprefix("\ufeff")
+                start += len(found[0].rstrip("\r\n")) - len(line)
+            keyword = _KEYWORD.match(line)
+            begins = keyword is not None and keyword[1] in ("msgctxt", "msgid")
+            if self._entry and self._entry.translations:
+                if begins or line.startswith("#") or not line.strip():
+                    yield self._entry
+                    self._entry = self._current = None
+            if line.startswith("#"):
+                self._comment(line, start, found.end())
+            elif keyword:
+                self._begin(keyword, line, start, number)
+            elif string := _STRING.match(line):
+                self._go_on(string, start, number)
+            elif line.strip():
+                raise self._error(number)
+        if self._entry and self._entry.translations:
+            yield self._entry
+
+    def _error(self, number: int) -> DataError:
+        return DataError(
+            f"{self._name}:{number}: not a line of a PO file; run 'msgfmt -c' on it, and correct it"
+        )
+
+    def _comment(self, line: str, start: int, end: int) -> None:
+        if line.startswith("#~"):
+            return
+        entry = self._entry = self._entry or _Entry(start)
+        if line.startswith("#,"):
+            entry.flags = entry.flags or (start, end)
+            entry.is_fuzzy |= "fuzzy" in [flag.strip() for flag in line[2:].split(",")]
+        if entry.flag_place < 0 and line.startswith("#|"):
+            entry.flag_place = start
+
+    def _begin(self, keyword: re.Match[str], line: str, start: int, number: int) -> None:
+        """Take a line with a keyword."""
+        string = _STRING.match(line, keyword.end())
+        if string is None:
+            raise self._error(number)
+        entry = self._entry = self._entry or _Entry(start)
+        entry.flag_place = start if entry.flag_place < 0 else entry.flag_place
+        name = keyword[0].strip()
+        if name in entry.strings:
+            raise self._error(number)
+        first = start + line.index('"', keyword.end())
+        last = start + string.end(1) + 1
+        self._current = _String(number, first, last, unescape(string[1]))
+        entry.strings[name] = self._current
+
+    def _go_on(self, string: re.Match[str], start: int, number: int) -> None:
+        """Take a line with a further string."""
+        if self._current is None:
+            raise self._error(number)
+        self._current.value += unescape(string[1])
+        self._current.end = start + string.end(1) + 1
+        self._current.is_wrapped = True
+
+
+def _has_short_lines(entries: Sequence[_Entry], text: str) -> bool:
+    """Return whether the tool that wrote a file divided its long strings, the header apart."""
+    sources = [entry.strings["msgid"] for entry in entries if "msgid" in entry.strings]
+    lines = (line for one in sources if one.value for line in text[one.start : one.end].split("\n"))
+    return not any(width(line) > _LONGEST and " " in line.strip('" ') for line in lines)
+
+
+def _header(entries: Sequence[_Entry]) -> _Header:
+    """Return what the header says, if there is one."""
+    header = ""
+    for entry in entries[:1]:
+        if "msgid" in entry.strings and not entry.strings["msgid"].value:
+            header = "".join(entry.strings[keyword].value for keyword in entry.translations)
+    marker, plurals = _MARKER.search(header), _PLURALS.search(header)
+    forms = min(int(plurals[1]), MAX_FORMS) if plurals else 2
+    singular = 0
+    if plurals:
+        try:
+            singular = gettext.c2py(plurals[2].strip())(1)
+        except (ValueError, RecursionError, ArithmeticError):
+            singular = 0
+    if forms == 1:
+        singular = -1  # all numbers have the form of the plural
+    return _Header(marker[1] if marker else SIGNS, max(forms, 1), singular)
+
+
+class _Writer:
+    """Makes segments of entries, and writes their translations."""
+
+    def __init__(self, text: str, newline: str, wraps: bool, options: DocumentOptions) -> None:
+        self._text, self._newline, self._wraps = text, newline, wraps
+        self._options = options
+
+    def segments(self, entry: _Entry, header: _Header) -> Iterator[Segment]:
+        """Yield the segments of an entry that needs a translation."""
+        source, plural = entry.strings.get("msgid"), entry.strings.get("msgid_plural")
+        if source is None or not source.value:
+            return
+        values = [entry.strings[keyword].value for keyword in entry.translations]
+        is_translated = all(values) if plural else any(values)
+        if is_translated and not (entry.is_fuzzy and self._options.retranslate):
+            return
+        retranslates = entry.is_fuzzy and self._options.retranslate
+        for form, keyword in enumerate(self._keywords(entry, header)):
+            string = plural if plural and form != header.singular else source
+            target = entry.strings.get(keyword)
+            if target is None or not target.value or retranslates:
+                write = self._write(entry, keyword, string.value)
+                yield Segment(
+                    string.line,
+                    string.value,
+                    syntax_of(string.value),
+                    write,
+                    Lines.KEEP,
+                    wrap_again,
+                    accelerators=header.signs,
+                )
+
+    def _keywords(self, entry: _Entry, header: _Header) -> list[str]:
+        """Return the keywords of all translations, those of missing plural forms, too."""
+        if "msgid_plural" not in entry.strings:
+            return entry.translations[:1]
+        return [f"msgstr[{number}]" for number in range(header.forms)]
+
+    def _write(self, entry: _Entry, keyword: str, source: str) -> Write:
+        """Return the function that writes the string of a keyword, and marks the entry."""
+
+        def write(translation: str, inner: Sequence[Edit]) -> Iterable[Edit]:
+            translation = _with_line_ends(translation, source)
+            target = entry.strings.get(keyword)
+            if not translation.strip() or (target and target.value == translation):
+                return
+            text = quote(keyword, translation, self._wraps, self._newline)
+            if target is None:
+                last = entry.strings[entry.translations[-1]].end
+                yield Edit(last, last, f"{self._newline}{keyword} {text}")
+            else:
+                yield Edit(target.start, target.end, text)
+            yield from self._mark(entry)
+
+        return write
+
+    def _mark(self, entry: _Entry) -> Iterator[Edit]:
+        """Yield the edit that marks an entry as fuzzy, or as done."""
+        if entry.is_fuzzy or self._options.reviewed:
+            return
+        if entry.flags is None:
+            yield Edit(entry.flag_place, entry.flag_place, f"#, fuzzy{self._newline}")
+            return
+        start = entry.flags[0]
+        flags = self._text[start + 2 : entry.flags[1]]
+        is_spaced = flags[:1] == " "
+        yield Edit(start + 2, start + 2, " fuzzy," if is_spaced else " fuzzy, ")
+
+
+def _with_line_ends(translation: str, source: str) -> str:
+    """Return a translation that begins and ends with a line break if its source does."""
+    if source.endswith("\n") and not translation.endswith("\n"):
+        translation += "\n"
+    if source.startswith("\n") and not translation.startswith("\n"):
+        translation = "\n" + translation
+    return translation

@@ -1,0 +1,115 @@
+"""Strings of PO files: escapes, and lines as gettext's tools break them."""
+
+import re
+import unicodedata
+
+_WIDTH = 79
+"""Columns of a line, with its quotes."""
+
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+_ESCAPED = re.compile(r"\\([0-7]{1,3}|x[0-9A-Fa-f]{1,2}|.)", re.DOTALL)
+_NAMES = {character: f"\\{name}" for name, character in _ESCAPES.items()}
+_NAMES |= {'"': '\\"', "\\": "\\\\"}
+_SPECIAL = re.compile(r'["\\\n\t\r\a\b\f\v]')
+_LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
+_WORD = re.compile(r"\S*?(?<=\w)-(?=[^\W\d])|\S*\s+|\S+\Z")
+_WIDE = re.compile("[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60]")
+
+
+def unescape(text: str) -> str:
+    """Return the value of a string."""
+    return _ESCAPED.sub(_character, text) if "\\" in text else text
+
+
+def _character(escape: re.Match[str]) -> str:
+    name = escape[1]
+    if name[0] == "x" and len(name) > 1:
+        return chr(int(name[1:], 16))
+    if name[0] in "01234567":
+        return chr(int(name, 8))
+    return _ESCAPES.get(name, name)
+
+
+def escape(text: str) -> str:
+    """Return a value as it stands in a string."""
+    return _SPECIAL.sub(lambda found: _NAMES[found[0]], text)
+
+
+def width(text: str) -> int:
+    """Return the number of columns of a text; Chinese characters have two."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF")
+        for c in text
+    )
+
+
+def quote(keyword: str, value: str, wraps: bool, newline: str) -> str:
+    """Return a value in quotes, divided as gettext's tools do.
+
+    A value that fits on the line of its keyword stands there. Otherwise an empty string stands
+    there, and lines are divided behind their line breaks and, if they are too long, at spaces.
+
+    :param wraps: divide lines that are too long.
+    """
+    lines = [escape(line) for line in _LINE.findall(value)]
+    if len(lines) <= 1:
+        whole = f'"{lines[0] if lines else ""}"'
+        if not wraps or len(keyword) + 1 + width(whole) <= _WIDTH or not _can_divide(value):
+            return whole
+    parts = [part for line in lines for part in (_divided(line) if wraps else [line])]
+    return newline.join(['""', *(f'"{part}"' for part in parts)])
+
+
+def _can_divide(value: str) -> bool:
+    return len(_pieces(value)) > 1
+
+
+def _pieces(line: str) -> list[str]:
+    """Return what a line may be divided into: words, and Chinese characters."""
+    pieces: list[str] = []
+    for word in _WORD.findall(line):
+        pieces += _characters(word) if _WIDE.search(word) else [word]
+    return pieces
+
+
+def _characters(word: str) -> list[str]:
+    """Divide a word at its Chinese characters; closing marks stay with what is before them."""
+    pieces: list[str] = []
+    for character in word:
+        is_joined = not _WIDE.match(character) or character in "、。，．！？）」』】ー々"
+        if pieces and is_joined:
+            pieces[-1] += character
+        else:
+            pieces.append(character)
+    return pieces
+
+
+def _divided(line: str) -> list[str]:
+    """Divide a line into parts that fit, behind spaces."""
+    parts: list[str] = []
+    room = 0
+    for piece in _pieces(line):
+        size = width(piece)
+        if not parts or size > room:
+            parts.append("")
+            room = _WIDTH - 2
+        parts[-1] += piece
+        room -= size
+    return parts
+
+
+def wrap_again(source: str, translation: str) -> str:
+    """Return a translation divided into lines no longer than those of its source."""
+    longest = max(width(line) for line in source.splitlines())
+    lines: list[str] = []
+    room = 0
+    for piece in _pieces(translation):
+        size = width(piece.rstrip())
+        if not lines or size > room:
+            lines.append("")
+            room = longest
+        lines[-1] += piece
+        room -= width(piece)
+    return "\n".join(line.rstrip() for line in lines)

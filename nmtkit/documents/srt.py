@@ -1,0 +1,142 @@
+"""Subtitles in SubRip and WebVTT: the lines of each subtitle; times and numbers stay.
+
+A sentence that goes on in the next subtitle is translated as one, and divided where the alignment
+says that its second part begins.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from nmtkit.documents.document import (
+    Document,
+    DocumentOptions,
+    Edit,
+    Lookup,
+    Segment,
+    Syntax,
+    Write,
+)
+from nmtkit.documents.encoding import decode
+from nmtkit.documents.po_strings import width
+from nmtkit.text.sentences import Lines
+
+MAX_JOINED = 6
+"""Subtitles over which a sentence may go."""
+
+_LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
+_TIME = re.compile(r"\s*(?:[0-9]{1,3}:)?[0-9]{1,2}:[0-9]{1,2}[,.][0-9]{1,3}\s*-->")
+_POSITION = re.compile(r"(?:\{\\[^{}]*\})+")
+_CONTINUED = "<?subtitle?>"
+_ENDED = re.compile(r"[.!?:;。！？♪\])]['\"”’»)\]]*(?:</[^<>]*>)*\Z")
+
+
+class _Subtitle(NamedTuple):
+    """The text of a subtitle: its offsets, and the line where it begins."""
+
+    start: int
+    end: int
+    line: int
+    text: str
+
+
+def parse_srt(data: bytes, name: str, options: DocumentOptions) -> Document:
+    """Find the texts of subtitles.
+
+    :raises DataError: the encoding cannot be read and written byte for byte.
+    """
+    declared = None
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:  # the format declares none, and this was usual
+        declared = "cp1252"
+    text, encoding = decode(data, name, declared)
+    newline = "\r\n" if "\r\n" in text[:1000] else "\n"
+    segments = [_segment(group, newline) for group in _groups(_subtitles(text))]
+    return Document(text, encoding, segments)
+
+
+def _subtitles(text: str) -> Iterator[_Subtitle]:
+    """Yield the subtitles of a file."""
+    numbers = Lookup.of(text)
+    start = end = -1
+    for found in [*_LINE.finditer(text), None]:
+        line = found[0] if found else ""
+        if start >= 0 and (not line.strip() or _TIME.match(line)):
+            if end > start:
+                skipped = _POSITION.match(text, start)
+                first = skipped.end() if skipped else start
+                yield _Subtitle(first, end, numbers.line(first), text[first:end])
+            start = -1
+        if found and _TIME.match(line):
+            start = end = found.end()
+        elif found and start >= 0:
+            end = found.start() + len(line.rstrip())
+
+
+def _groups(subtitles: Iterable[_Subtitle]) -> Iterator[list[_Subtitle]]:
+    """Yield subtitles that one sentence goes over together."""
+    group: list[_Subtitle] = []
+    for subtitle in subtitles:
+        if group and not (len(group) < MAX_JOINED and _goes_on(group[-1], subtitle)):
+            yield group
+            group = []
+        group.append(subtitle)
+    if group:
+        yield group
+
+
+def _goes_on(subtitle: _Subtitle, following: _Subtitle) -> bool:
+    """Return whether a sentence goes on in the next subtitle: it begins with a small letter."""
+    if _CONTINUED in subtitle.text or _CONTINUED in following.text:
+        return False
+    text = re.sub(r"^(?:<[^<>]*>|\.{3}|…|\s)+", "", following.text)
+    return text[:1].islower() and not _ENDED.search(subtitle.text)
+
+
+def _segment(group: Sequence[_Subtitle], newline: str) -> Segment:
+    texts = [subtitle.text.replace("\r\n", "\n") for subtitle in group]
+    source = texts[0]
+    for text in texts[1:]:
+        source += f" {_CONTINUED}{text}"
+    write = _write(group, newline)
+    return Segment(group[0].line, source, Syntax.HTML, write, Lines.WRAP)
+
+
+def _write(group: Sequence[_Subtitle], newline: str) -> Write:
+    """Return the function that writes the texts of subtitles."""
+
+    def write(translation: str, inner: Sequence[Edit]) -> Iterable[Edit]:
+        texts = translation.split(_CONTINUED) if len(group) > 1 else [translation]
+        for subtitle, text in zip(group, texts, strict=True):
+            source = subtitle.text.replace("\r\n", "\n")
+            if text.rstrip(" ") == source.rstrip(" "):
+                continue
+            lines = source.count("\n") + 1
+            new = newline.join(balanced_lines(text, lines))
+            yield Edit(subtitle.start, subtitle.end, new or " ")
+
+    return write
+
+
+def balanced_lines(text: str, most: int) -> list[str]:
+    """Divide a text into lines of about the same width.
+
+    :param most: of the lines; lines that the text has already stay.
+    """
+    given = [" ".join(line.split()) for line in text.split("\n") if line.strip()]
+    if len(given) > most:
+        given = [" ".join(given)]
+    if len(given) == most or not given:
+        return given
+    whole = " ".join(given)
+    words = whole.split(" ")
+    lines: list[str] = []
+    limit = width(whole) / most
+    for word in words:
+        is_full = lines and width(lines[-1]) + width(word) / 2 > limit
+        if not lines or (is_full and len(lines) < most):
+            lines.append(word)
+        else:
+            lines[-1] += f" {word}"
+    return lines

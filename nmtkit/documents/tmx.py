@@ -1,0 +1,79 @@
+"""TMX: units without a variant in the target language get one."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+
+from nmtkit.documents.document import Document, DocumentOptions, Edit, Lookup, Segment, Syntax
+from nmtkit.documents.xml_tree import Element, Xml, read_xml, walk
+from nmtkit.errors import DataError
+from nmtkit.io.language_tags import best_matches
+
+_OPAQUE = frozenset(["seg", "header", "prop", "note"])
+
+
+def parse_tmx(data: bytes, name: str, options: DocumentOptions) -> Document:
+    """Find the units of a translation memory that lack a translation.
+
+    :raises DataError: the file is not well-formed, is not TMX, declares entities or refers to other
+        files, or its encoding cannot be read.
+    """
+    xml = read_xml(data, name, "TMX", _OPAQUE)
+    if xml.root.name != "tmx":
+        raise DataError(f"{name}: the document is <{xml.root.name[:50]}>, not <tmx>")
+    segments = list(_Units(xml, options).segments())
+    return Document(xml.text, xml.encoding, segments, references=True)
+
+
+class _Units:
+    """The units of a file."""
+
+    def __init__(self, xml: Xml, options: DocumentOptions) -> None:
+        self._xml, self._options = xml, options
+        self._lines = Lookup.of(xml.text)
+
+    def segments(self) -> Iterator[Segment]:
+        """Yield the segments of the units that need a translation."""
+        for unit in walk(self._xml.root):
+            if unit.name == "tu":
+                yield from self._unit(unit)
+
+    def _unit(self, unit: Element) -> Iterator[Segment]:
+        variants = [child for child in unit.children if child.name == "tuv"]
+        tags = [tuv.get("xml:lang") or tuv.get("lang") or "" for tuv in variants]
+        source = best_matches(self._options.src_language, tags)[:1]
+        target = best_matches(self._options.tgt_language, tags)[:1]
+        if not source or source == target:
+            return
+        text = variants[source[0]].child("seg")
+        if text is None or not self._xml.inner(text).strip():
+            return
+        write = partial(self._write_new, variants[-1], variants[source[0]])
+        if target:
+            place = variants[target[0]].child("seg")
+            if place is None or self._xml.inner(place).strip():
+                return
+            write = partial(self._fill, place)
+        line = self._lines.line(text.inner_start)
+        yield Segment(line, self._xml.inner(text), Syntax.XML, write)
+
+    def _fill(self, place: Element, translation: str, inner: Sequence[Edit]) -> Iterable[Edit]:
+        """Return the edit that fills an empty segment."""
+        tag = place.tag.removesuffix("/>").removesuffix(">").rstrip()
+        return [Edit(place.start, place.end, f"{tag}>{translation}</{place.prefix}seg>")]
+
+    def _write_new(
+        self, last: Element, source: Element, translation: str, inner: Sequence[Edit]
+    ) -> Iterable[Edit]:
+        """Return the edit that adds a variant behind the last one."""
+        seg = f"{self._around_segment(source)[0]}<seg>{translation}</seg>"
+        seg += self._around_segment(source)[1]
+        tag = f'<tuv xml:lang="{self._options.tgt_language}">'
+        return [Edit(last.end, last.end, f"{self._xml.space_before(last)}{tag}{seg}</tuv>")]
+
+    def _around_segment(self, variant: Element) -> tuple[str, str]:
+        """Return the whitespace before and behind the segment of a variant."""
+        seg = variant.child("seg")
+        if seg is None:
+            return "", ""
+        after = self._xml.text[seg.end : variant.inner_end]
+        return self._xml.space_before(seg), after if after.isspace() else ""

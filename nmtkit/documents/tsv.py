@@ -1,0 +1,51 @@
+"""Columns of tab-separated text: one is translated, in its place or into another one."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from nmtkit.documents.document import Document, DocumentOptions, Edit, Segment, Syntax, Write
+from nmtkit.documents.encoding import decode
+
+_LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
+
+
+def parse_tsv(data: bytes, name: str, options: DocumentOptions) -> Document:
+    """Find the texts of a column.
+
+    :raises DataError: the encoding cannot be read and written byte for byte.
+    """
+    text, encoding = decode(data, name)
+    segments: list[Segment] = []
+    warnings: list[tuple[int, str]] = []
+    source, target = options.columns
+    for number, found in enumerate(_LINE.finditer(text), start=1):
+        line = found[0].rstrip("\r\n")
+        fields = line.split("\t")
+        if len(fields) < max(source, target - 1):
+            if line:
+                missing = source if len(fields) < source else target - 1
+                warnings.append((number, f"has no column {missing}; it was left as it is"))
+            continue
+        offsets = [0]
+        for value in fields:
+            offsets.append(offsets[-1] + len(value) + 1)
+        start = found.start()
+        if target > len(fields):
+            end = start + len(line)
+            write = _write(end, end, "\t")
+        elif target != source and fields[target - 1]:
+            continue
+        else:
+            first = start + offsets[target - 1]
+            write = _write(first, first + len(fields[target - 1]), "")
+        segments.append(Segment(number, fields[source - 1], Syntax.TEXT, write))
+    return Document(text, encoding, segments, warnings)
+
+
+def _write(start: int, end: int, before: str) -> Write:
+    """Return the function that writes a field."""
+
+    def write(translation: str, inner: Sequence[Edit]) -> Iterable[Edit]:
+        return [Edit(start, end, before + re.sub(r"[\t\r\n]", " ", translation))]
+
+    return write

@@ -1,0 +1,181 @@
+"""XLIFF 1.2 and 2.x: units without a translation get one, with the state that says so."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from nmtkit.documents.document import (
+    Document,
+    DocumentOptions,
+    Edit,
+    Lookup,
+    Segment,
+    Syntax,
+    syntax_of,
+)
+from nmtkit.documents.xml_tree import Element, Xml, read_xml, walk, with_attribute
+from nmtkit.errors import DataError
+
+_OPAQUE = frozenset(["source", "target", "seg-source", "originalData", "skeleton", "skl"])
+_UNTRANSLATED_STATES = frozenset(["new", "needs-translation", "initial"])
+_REVIEW_STATES = frozenset(
+    "needs-adaptation needs-l10n needs-review-adaptation needs-review-l10n"
+    " needs-review-translation".split()
+)
+
+
+def parse_xliff(data: bytes, name: str, options: DocumentOptions) -> Document:
+    """Find the untranslated units of an XLIFF file.
+
+    :raises DataError: the file is not well-formed, is not XLIFF, declares entities or refers to
+        other files, or its encoding cannot be read.
+    """
+    xml = read_xml(data, name, "XLIFF", _OPAQUE)
+    if xml.root.name != "xliff":
+        raise DataError(f"{name}: the document is <{xml.root.name[:50]}>, not <xliff>")
+    is_second = (xml.root.get("version") or "").startswith("2")
+    writer = _Second(xml, options) if is_second else _First(xml, options)
+    return Document(xml.text, xml.encoding, list(writer.segments()), references=True)
+
+
+class _Units:
+    """What both versions share."""
+
+    def __init__(self, xml: Xml, options: DocumentOptions) -> None:
+        self._xml, self._options = xml, options
+        self._lines = Lookup.of(xml.text)
+
+    def _needs_translation(self, target: Element | None, state: str | None) -> bool:
+        """Return whether a unit has no translation, or one that is to be made again."""
+        if target is None or not self._xml.inner(target).strip():
+            return True
+        if state in _UNTRANSLATED_STATES:
+            return True
+        return self._options.retranslate and state in _REVIEW_STATES
+
+    def _segment(
+        self, source: Element, target: Element | None, place: int, marker: Element | None
+    ) -> Iterator[Segment]:
+        """Yield the segment of a source.
+
+        :param place: where a new target goes. marker: the element that has the state, if it is not
+            the target.
+        """
+        text = self._xml.inner(source)
+        write = partial(self._write, source, target, place, marker)
+        if text.startswith("<![CDATA[") and text.endswith("]]>") and text.count("]]>") == 1:
+            line = self._lines.line(source.inner_start)
+            contents = text[9:-3]
+            yield Segment(line, contents, syntax_of(contents), partial(_in_section, write))
+        elif text.strip():
+            yield Segment(self._lines.line(source.inner_start), text, Syntax.XML, write)
+
+    def _write(
+        self,
+        source: Element,
+        target: Element | None,
+        place: int,
+        marker: Element | None,
+        translation: str,
+        inner: Sequence[Edit],
+    ) -> Iterable[Edit]:
+        """Yield the edits that a translation makes."""
+        if target is not None and self._xml.inner(target) == translation:
+            return
+        tag = f"<{source.prefix}target>" if target is None else target.tag
+        if marker is None:
+            tag = self._with_state(tag)
+        else:
+            yield Edit(marker.start, marker.tag_end, self._with_state(marker.tag))
+        whole = f"{tag.removesuffix('/>').removesuffix('>').rstrip()}>{translation}"
+        whole += f"</{source.prefix}target>"
+        if target is None:
+            yield Edit(place, place, self._xml.space_before(source) + whole)
+        else:
+            yield Edit(target.start, target.end, whole)
+
+    def _with_state(self, tag: str) -> str:
+        raise NotImplementedError
+
+
+class _First(_Units):
+    """XLIFF 1.0 to 1.2: a unit has a source and a target."""
+
+    def segments(self) -> Iterator[Segment]:
+        """Yield the segments of the units that need a translation."""
+        untranslated: set[int] = set()
+        for element in walk(self._xml.root):
+            is_inside = element.parent is not None and id(element.parent) in untranslated
+            if is_translatable(element, is_inside):
+                if element.name == "trans-unit":
+                    yield from self._unit(element)
+            else:
+                untranslated.add(id(element))
+
+    def _unit(self, unit: Element) -> Iterator[Segment]:
+        source, target = unit.child("source"), unit.child("target")
+        if source is None or unit.get("approved") == "yes":
+            return
+        if self._needs_translation(target, target.get("state") if target else None):
+            segmented = unit.child("seg-source")
+            text = segmented if segmented and self._xml.inner(segmented).strip() else source
+            place = segmented.end if segmented else source.end
+            yield from self._segment(text, target, place, None)
+
+    def _with_state(self, tag: str) -> str:
+        if self._options.reviewed:
+            return with_attribute(tag, "state", "translated")
+        tag = with_attribute(tag, "state", "needs-review-translation")
+        return with_attribute(tag, "state-qualifier", "mt-suggestion")
+
+
+class _Second(_Units):
+    """XLIFF 2.0 to 2.2: a unit has segments, which have the state."""
+
+    def segments(self) -> Iterator[Segment]:
+        """Yield the segments of the units that need a translation."""
+        untranslated: set[int] = set()
+        has_language = self._xml.root.get("trgLang") is not None
+        for element in walk(self._xml.root):
+            is_inside = element.parent is not None and id(element.parent) in untranslated
+            if not is_translatable(element, is_inside):
+                untranslated.add(id(element))
+            elif element.name == "segment":
+                source, target = element.child("source"), element.child("target")
+                if source and self._needs_translation(target, element.get("state")):
+                    found = self._segment(source, target, source.end, element)
+                    for segment in found:
+                        yield segment if has_language else self._with_language(segment)
+
+    def _with_language(self, segment: Segment) -> Segment:
+        """Return a segment whose translation adds the target language, which must be there."""
+        write, root = segment.write, self._xml.root
+        tag = with_attribute(root.tag, "trgLang", self._options.tgt_language)
+
+        def write_both(translation: str, inner: Sequence[Edit]) -> Iterable[Edit]:
+            edits = list(write(translation, inner))
+            return [*edits, Edit(root.start, root.tag_end, tag)] if edits else []
+
+        return replace(segment, write=write_both)
+
+    def _with_state(self, tag: str) -> str:
+        return with_attribute(tag, "state", "translated")
+
+
+def is_translatable(element: Element, is_inside: bool) -> bool:
+    """Return whether an element may be translated.
+
+    :param is_inside: it is within one that may not be.
+    """
+    value = element.get("translate")
+    if element.name in ("alt-trans", "bin-unit", "matches", "glossary"):
+        return False
+    return value != "no" if value else not is_inside
+
+
+def _in_section(
+    write: "partial[Iterable[Edit]]", translation: str, inner: Sequence[Edit]
+) -> Iterable[Edit]:
+    """Return the edits of a translation whose source stands in a CDATA section."""
+    text = translation.replace("]]>", "]]]]><![CDATA[>")
+    return write(f"<![CDATA[{text}]]>", inner)

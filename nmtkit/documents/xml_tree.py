@@ -1,0 +1,149 @@
+"""The elements of an XML file and where they stand in it."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from nmtkit.documents.encoding import Encoding, decode, find_mark
+from nmtkit.documents.inline import attribute_value, local_name
+from nmtkit.errors import DataError
+from nmtkit.io.xml_reader import XmlReader
+from nmtkit.text.markup import Markup, Piece, PieceKind, split_pieces
+
+_DECLARED = re.compile(rb"""<\?xml\s[^>]{0,200}?\bencoding\s*=\s*["']([\w.:-]{1,40})["']""")
+_DOCUMENT_TYPE = re.compile(r"<!DOCTYPE[^\[<>]*\[", re.IGNORECASE)
+_HEAD = 100_000
+"""Characters in which a document type is looked for."""
+
+
+@dataclass
+class Element:
+    """An element of a file.
+
+    name: without prefix. tag: the opening tag. start, end: offsets of the whole element.
+    inner_start, inner_end: offsets of its contents; they are equal in `<a/>`.
+    children: those that are not within one of the elements whose contents are not looked at.
+    """
+
+    name: str
+    tag: str
+    start: int
+    inner_start: int
+    parent: "Element | None"
+    inner_end: int = -1
+    end: int = -1
+    children: list["Element"] = field(default_factory=list)
+
+    @property
+    def tag_end(self) -> int:
+        """Offset behind the opening tag."""
+        return self.start + len(self.tag)
+
+    @property
+    def prefix(self) -> str:
+        """Prefix of the name, with its colon."""
+        name = re.match(r"<([^\s/>]+)", self.tag)
+        return name[1][: -len(self.name)] if name else ""
+
+    def get(self, attribute: str) -> str | None:
+        """Return the value of an attribute as it is written, or None."""
+        return attribute_value(self.tag, attribute)
+
+    def child(self, name: str) -> "Element | None":
+        """Return the first child of a name, or None."""
+        return next((child for child in self.children if child.name == name), None)
+
+
+@dataclass(frozen=True)
+class Xml:
+    """An XML file: its text and its root."""
+
+    text: str
+    encoding: Encoding
+    root: Element
+
+    def inner(self, element: Element) -> str:
+        """Return the contents of an element as they are written."""
+        return self.text[element.inner_start : element.inner_end]
+
+    def space_before(self, element: Element) -> str:
+        """Return the whitespace directly before an element."""
+        start = element.start
+        while start and self.text[start - 1] in " \t\r\n":
+            start -= 1
+        return self.text[start : element.start]
+
+
+def read_xml(data: bytes, name: str, kind: str, opaque: frozenset[str]) -> Xml:
+    """Return the elements of an XML file.
+
+    :param kind: the format, for messages: "XLIFF".
+    :param opaque: elements whose contents are not looked at.
+    :raises DataError: the file is not well-formed, declares entities or refers to other files, or
+        its encoding cannot be read.
+    """
+    reader: XmlReader[None] = XmlReader(name, kind)
+    for start in range(0, max(len(data), 1), 1 << 16):
+        reader.feed(data[start : start + (1 << 16)])
+    reader.feed(b"", final=True)
+    found = _DECLARED.search(data, 0, 400)
+    declared = found[1].decode() if found else _guessed(data)
+    text, encoding = decode(data, name, declared)
+    if _DOCUMENT_TYPE.search(text, 0, _HEAD):
+        raise DataError(f"{name}: its document type has declarations; remove them from the file")
+    return Xml(text, encoding, _tree(text, name, opaque))
+
+
+def _guessed(data: bytes) -> str | None:
+    """Return the encoding of a file that declares none, by its first character."""
+    if find_mark(data)[0] is None and data[:2] in (b"<\0", b"\0<"):
+        return "utf-16"
+    return None
+
+
+def _tree(text: str, name: str, opaque: frozenset[str]) -> Element:
+    """Return the root of a file that is well-formed."""
+    top = Element("", "", 0, 0, None)
+    current, position, depth = top, 0, 0
+    for piece in split_pieces(text, Markup.XML):
+        start, position = position, position + len(piece.source)
+        if piece.kind in (PieceKind.TEXT, PieceKind.ENTITY) or piece.source[:2] in ("<!", "<?"):
+            continue
+        if piece.kind is PieceKind.CLOSING:
+            if depth:
+                depth -= 1
+                continue
+            current.inner_end, current.end = start, position
+            current = current.parent or top
+        elif depth or current.name in opaque:
+            depth += piece.kind is PieceKind.OPENING
+        else:
+            element = _element(piece, start, position, current)
+            current.children.append(element)
+            current = element if piece.kind is PieceKind.OPENING else current
+    if not top.children or current is not top:
+        raise DataError(f"{name}: a tag of it cannot be read; write it again with an XML tool")
+    return top.children[0]
+
+
+def _element(piece: Piece, start: int, end: int, parent: Element) -> Element:
+    return Element(local_name(piece.name), piece.source, start, end, parent, end, end)
+
+
+def walk(root: Element) -> Iterator[Element]:
+    """Yield an element and all within it, in the order of the file."""
+    waiting = [root]
+    while waiting:
+        element = waiting.pop()
+        yield element
+        waiting += reversed(element.children)
+
+
+def with_attribute(tag: str, name: str, value: str) -> str:
+    """Return an opening tag with an attribute, in place of an earlier value."""
+    found = re.search(rf"""(\s{re.escape(name)}\s*=\s*)("[^"]*"|'[^']*')""", tag)
+    if found:
+        return f'{tag[: found.start(2)]}"{value}"{tag[found.end(2) :]}'
+    end = len(tag) - (2 if tag.endswith("/>") else 1)
+    head = tag[:end].rstrip()
+    return f'{head} {name}="{value}"{tag[len(head) :]}'

@@ -1,0 +1,228 @@
+"""Files translated in place: their texts change, and every other byte stays.
+
+    from nmtkit import Translator, translate_document
+    translator = Translator.load("model")
+    result = translate_document(open("page.html", "rb").read(), "html", translator)
+    open("page.fr.html", "wb").write(result.data)
+
+All sentences of a file are translated together, as fast as lines of text.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+from nmtkit.documents.accelerators import Accelerator, put_accelerator, remove_accelerator
+from nmtkit.documents.document import Document, DocumentOptions, Edit, Segment, Syntax
+from nmtkit.documents.formats import FORMATS as FORMATS
+from nmtkit.documents.formats import format_of as format_of
+from nmtkit.documents.formats import parse_document
+from nmtkit.documents.inline import parse_segment
+from nmtkit.inference.markup_translator import MarkupTranslator, read_patterns
+from nmtkit.inference.translation import Translation
+from nmtkit.inference.translator import Translator
+from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
+from nmtkit.text.languages import WITHOUT_SPACES, base_language
+from nmtkit.text.marked_sentences import MarkedSentence, MarkedSentences, split_marked
+from nmtkit.text.markup import MarkedText
+
+_SPACE = re.compile(r"[^\S ]")
+"""Spaces that models do not know."""
+
+
+@dataclass(frozen=True)
+class TranslatedDocument:
+    """A file that has been translated.
+
+    data: its bytes. segments: number of its segments. warnings: of what was not translated, or
+    could not be put in its place, each with the number of the line.
+    """
+
+    data: bytes
+    segments: int
+    warnings: Sequence[tuple[int, str]] = ()
+
+
+def translate_document(
+    data: bytes,
+    format: str,
+    translator: Translator,
+    *,
+    name: str = "document",
+    protect: Sequence[re.Pattern[str]] = (),
+    columns: tuple[int, int] = (1, 1),
+    reviewed: bool = False,
+    retranslate: bool = False,
+    process_group: ProcessGroup = SINGLE_PROCESS,
+) -> TranslatedDocument:
+    """Translate the texts of a file, and keep everything else byte for byte.
+
+    :param data: the bytes of the file.
+    :param format: "html", "po", "xliff", "tmx", "tsv", "srt" or "md".
+    :param translator: for files with markup, of a model with attention.
+    :param name: of the file, for messages.
+    :param protect: patterns of text that comes back as it is, besides placeholders.
+    :param columns: of TSV, the one to translate, and the one for the translation, from 1.
+    :param reviewed: mark translations in PO and XLIFF as done, not as in need of a review.
+    :param retranslate: translate again what PO and XLIFF files mark as in need of a review.
+    :param process_group: shares the sentences; on ranks other than 0 the result has no bytes.
+    :raises ConfigError: there is no such format.
+    :raises DataError: the file cannot be read, or its encoding lacks a character of a translation.
+    :raises ModelError: the file has markup or placeholders, and the model has no attention.
+    """
+    text = translator.ensemble.first.config.text
+    options = DocumentOptions(text.src_language, text.tgt_language, columns, reviewed, retranslate)
+    document = parse_document(data, format, name, options)
+    patterns = [*protect, *read_patterns([], placeholders=True)]
+    return _DocumentTranslator(document, translator, patterns, options).translate(process_group)
+
+
+@dataclass
+class _Prepared:
+    """A segment with its sentences; accelerator: what was taken out of it."""
+
+    segment: Segment
+    sentences: MarkedSentences
+    accelerator: Accelerator | None = None
+    inner: "list[_Prepared]" = field(default_factory=list)
+
+
+class _DocumentTranslator:
+    """Translates the segments of one file."""
+
+    def __init__(
+        self,
+        document: Document,
+        translator: Translator,
+        patterns: Sequence[re.Pattern[str]],
+        options: DocumentOptions,
+    ) -> None:
+        self._document, self._translator, self._options = document, translator, options
+        self._plain = MarkupTranslator(translator, None, patterns)
+        self._marked = MarkupTranslator(translator, "html", patterns)
+        self._warnings = list(document.warnings)
+        self._spaced = base_language(options.tgt_language) not in WITHOUT_SPACES
+
+    def translate(self, process_group: ProcessGroup) -> TranslatedDocument:
+        """Return the translated file."""
+        prepared = [self._prepare(segment) for segment in self._document.segments]
+        texts = [
+            _model_text(sentence.marked)
+            for one in _flat(prepared)
+            for sentence in _to_translate(one)
+        ]
+        is_marked = any(
+            sentence.marked.atoms or sentence.marked.elements
+            for one in _flat(prepared)
+            for sentence in _to_translate(one)
+        )
+        results = self._translator.translate(
+            texts, alignments=is_marked, process_group=process_group
+        )
+        translations = [translations[0] for translations in results]
+        if not process_group.is_main:
+            return TranslatedDocument(b"", len(prepared))
+        written = iter(translations)
+        edits = [edit for one in prepared for edit in self._edits(one, written)]
+        data = self._document.write(edits)
+        return TranslatedDocument(data, len(prepared), sorted(self._warnings))
+
+    def _prepare(self, segment: Segment) -> _Prepared:
+        """Divide a segment into sentences."""
+        accelerator = None
+        if not segment.is_readable:
+            self._warnings.append(
+                (segment.line, "bytes that cannot be decoded; the text was left as it is")
+            )
+            return _Prepared(segment, MarkedSentences((), segment.source))
+        source = segment
+        if segment.accelerators:
+            text, accelerator = remove_accelerator(segment.source, segment.accelerators)
+            source = replace(segment, source=text)
+        keeper = self._keeper(segment)
+        marked = keeper.with_protected(parse_segment(source))
+        sentences = split_marked(marked, self._options.src_language, segment.lines)
+        inner = [self._prepare(one) for one in segment.inner]
+        return _Prepared(segment, sentences, accelerator, inner)
+
+    def _keeper(self, segment: Segment) -> MarkupTranslator:
+        """Return what puts the markup of a segment back."""
+        has_signs = segment.syntax in (Syntax.HTML, Syntax.XML, Syntax.ENTITIES)
+        return self._marked if has_signs else self._plain
+
+    def _edits(self, prepared: _Prepared, translations: Iterator[Translation]) -> list[Edit]:
+        """Return what the translation of a segment changes in the file."""
+        segment = prepared.segment
+        own = list(islice(translations, len(_to_translate(prepared))))
+        inner = [edit for one in prepared.inner for edit in self._edits(one, translations)]
+        if not segment.is_readable:
+            return inner
+        waiting = iter(own)
+        texts = [
+            self._text(segment, sentence, next(waiting)) if _has_words(sentence.marked)
+            else sentence.source
+            for sentence in prepared.sentences.sentences
+        ]  # fmt: skip
+        text = prepared.sentences.joined(texts, self._spaced)
+        if prepared.accelerator is not None:
+            originals = [sentence.source for sentence in prepared.sentences.sentences]
+            is_same = texts == originals
+            text = segment.source if is_same else put_accelerator(text, prepared.accelerator)
+        return list(segment.write(text, inner))
+
+    def _text(self, segment: Segment, sentence: MarkedSentence, translation: Translation) -> str:
+        """Return the translation of a sentence, with its markup; the same text stays as it was."""
+        self._report(segment.line, translation)
+        if translation.text == " ".join(_model_text(sentence.marked).split()):
+            return sentence.source
+        if not sentence.marked.atoms and not sentence.marked.elements:
+            text = translation.text
+            if self._keeper(segment) is self._marked:
+                text = re.sub("[<>&]", "", text)
+        else:
+            text, lost = self._keeper(segment).place(sentence.marked, translation)
+            for element in lost:
+                tag = element.opening[:60] or element.closing[:60]
+                self._warn(segment.line, f"no words belong to {tag}; check where it stands")
+        if segment.wrap is not None and "\n" in sentence.source.strip():
+            text = segment.wrap(sentence.source, text)
+        return text
+
+    def _report(self, line: int, translation: Translation) -> None:
+        """Warn of a translation that is not whole."""
+        if not translation.finished:
+            self._warn(line, "the translation is unfinished: it reached the maximum length")
+        for term in translation.missing_terms:
+            self._warn(line, f"no translation of '{term}'")
+
+    def _warn(self, line: int, message: str) -> None:
+        self._warnings.append((line, message))
+
+
+def _flat(prepared: Sequence[_Prepared]) -> Iterator[_Prepared]:
+    """Yield segments, each followed by those within it."""
+    for one in prepared:
+        yield one
+        yield from one.inner
+
+
+def _to_translate(prepared: _Prepared) -> list[MarkedSentence]:
+    """Return the sentences that have words."""
+    return [one for one in prepared.sentences.sentences if _has_words(one.marked)]
+
+
+def _model_text(marked: MarkedText) -> str:
+    """Return the text of a sentence for a model: with plain spaces, without soft hyphens."""
+    return _SPACE.sub(" ", marked.text).replace("\xad", "")
+
+
+def _has_words(marked: MarkedText) -> bool:
+    """Return whether a sentence has a letter outside of what is kept."""
+    position = 0
+    for atom in marked.atoms:
+        if not atom.is_text:
+            if any(character.isalpha() for character in marked.text[position : atom.start]):
+                return True
+            position = atom.end
+    return any(character.isalpha() for character in marked.text[position:])

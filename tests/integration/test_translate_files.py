@@ -1,0 +1,111 @@
+"""`nmtkit translate --format` through the real command line."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import polib
+import pytest
+from click.testing import Result
+
+Nmtkit = Callable[..., Result]
+
+PAGE = """<!DOCTYPE html>\r
+<p title="one two">one <b>two</b> &amp; three.\r
+Four five</p>\r
+<pre>six</pre>
+"""
+CATALOGUE = 'msgid "_one two"\nmsgstr ""\n\nmsgid "three"\nmsgstr "trois"\n'
+XLIFF = """<xliff version="1.2"><file><body><trans-unit id="1"><source>one \
+<g id="1">two</g></source></trans-unit></body></file></xliff>"""
+
+
+@pytest.fixture
+def translate_file(nmtkit: Nmtkit, model: Path, tmp_path: Path) -> Callable[..., Result]:
+    """Return a function: `translate_file(name, text, ...)` translates a file of that name."""
+
+    def call(name: str, text: str | bytes, *options: object, status: int = 0) -> Result:
+        path = tmp_path / name
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        command = ["translate", "-m", model, "--device", "cpu", path, *options]
+        return nmtkit(*command, status=status)
+
+    return call
+
+
+def test_a_page_keeps_all_but_its_texts(translate_file: Nmtkit, tmp_path: Path) -> None:
+    output = tmp_path / "page.fr.html"
+    assert not translate_file("page.html", PAGE, "--format", "html", "-o", output).stdout
+    text = output.read_bytes().decode()
+    assert sorted(re.findall(r"<[^p][^>]*>|&amp;", text)) == sorted(
+        re.findall(r"<[^p][^>]*>|&amp;", PAGE)
+    )
+    assert text.startswith('<!DOCTYPE html>\r\n<p title="')
+    assert text.endswith("</p>\r\n<pre>six</pre>\n")
+    message = translate_file("page.html", PAGE, "--format", "html", "-o", output, status=1).stderr
+    assert "exists" in message
+
+
+def test_the_format_is_found_by_the_name(translate_file: Nmtkit) -> None:
+    entries = polib.pofile(translate_file("x.po", CATALOGUE, "--format", "auto").stdout)
+    assert entries[0].fuzzy and entries[0].msgstr.count("_") == 1
+    assert (entries[1].msgstr, entries[1].fuzzy) == ("trois", False)
+    result = translate_file("x.xlf", XLIFF, "--format", "auto", "--reviewed")
+    assert '<target state="translated">' in result.stdout
+    assert result.stdout.count('<g id="1">') == 2
+
+
+def test_without_the_option_a_page_is_lines_of_text(translate_file: Nmtkit) -> None:
+    assert translate_file("page.html", PAGE).stdout.count("\n") == PAGE.count("\n")
+
+
+def test_columns_are_chosen(translate_file: Nmtkit) -> None:
+    result = translate_file("x.tsv", "1\tone two\n2\n", "--format", "tsv", "--column", "2:3")
+    assert re.fullmatch(r"1\tone two\t[^\t\n]*\n2\n", result.stdout)
+    assert "x.tsv:2: has no column 2; it was left as it is" in result.stderr
+
+
+def test_stdin_is_a_file(nmtkit: Nmtkit, model: Path) -> None:
+    result = nmtkit("translate", "-m", model, "--format", "md", input="```\none\n```\n")
+    assert result.stdout == "```\none\n```\n"
+
+
+def test_terms_and_patterns_hold(translate_file: Nmtkit, tmp_path: Path) -> None:
+    terms, patterns = tmp_path / "terms", tmp_path / "patterns"
+    terms.write_text("two\tdeux deux\n")
+    patterns.write_text("th\\w+\n")
+    options = ["--format", "html", "--terms", terms, "--protect", patterns]
+    text = translate_file("page.html", "<p>one two three", *options).stdout
+    assert "three" in text and "deux" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--n-best", 2], "--n-best"),
+        (["--json"], "--json"),
+        (["--scores"], "--scores"),
+        (["--markup", "html"], "a format says what markup is"),
+        (["--column", 2], "--column is for --format tsv, not for html"),
+    ],
+)
+def test_what_cannot_go_with_a_format_is_refused(
+    translate_file: Nmtkit, options: list[object], message: str
+) -> None:
+    stderr = translate_file("a.html", "x", "--format", "html", *options, status=2).stderr
+    assert message in stderr
+
+
+def test_wrong_use_gives_a_sentence(translate_file: Nmtkit) -> None:
+    stderr = translate_file("a.txt", "x", "--format", "auto", status=2).stderr
+    assert "names no format; give --format and one of html, po" in stderr
+    assert "needs --format" in translate_file("a.txt", "x", "--reviewed", status=2).stderr
+    for column in ("0", "x", "1:", "99999"):
+        stderr = translate_file("a", "x", "--format", "tsv", "--column", column, status=2).stderr
+        assert f"'{column}' is not a column" in stderr
+    stderr = translate_file("a.xlf", "<a", "--format", "xliff", status=1).stderr
+    assert re.search(r"a.xlf:1: not well-formed XML", stderr)
+    laughs = '<!DOCTYPE x [<!ENTITY a "b">]><xliff/>'
+    assert (
+        "declares the entity" in translate_file("a", laughs, "--format", "xliff", status=1).stderr
+    )

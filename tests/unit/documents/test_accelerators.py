@@ -1,0 +1,55 @@
+"""Accelerator keys of menus, taken out and put back."""
+
+import pytest
+
+from nmtkit.documents.accelerators import (
+    SIGNS,
+    Accelerator,
+    put_accelerator,
+    remove_accelerator,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "plain", "accelerator"),
+    [
+        ("_File", "File", ("_", "F")),
+        ("E_xit", "Exit", ("_", "x")),
+        ("Save &As...", "Save As...", ("&", "A")),
+        ("~Open", "Open", ("~", "O")),
+        ("&Open %s", "Open %s", ("&", "O")),
+    ],
+)
+def test_signs_are_taken_out(text: str, plain: str, accelerator: tuple[str, str]) -> None:
+    assert remove_accelerator(text, SIGNS) == (plain, Accelerator(*accelerator))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["my_name", "Tom & Jerry", "AT&T", "R&D", "&amp;", "_A_ b", "~/file", "a && b", "", "a_b c"]
+    + ["_", "&", "This sentence has a _sign but it is long, so it is none"],
+)
+def test_other_signs_stay(text: str) -> None:
+    assert remove_accelerator(text, SIGNS) == (text, None)
+
+
+def test_only_the_signs_of_the_file_count() -> None:
+    assert remove_accelerator("_File", "&") == ("_File", None)
+
+
+@pytest.mark.parametrize(
+    ("text", "letter", "expected"),
+    [
+        ("Fichier", "F", "_Fichier"),
+        ("Le fichier", "F", "Le _fichier"),
+        ("Enregistrer", "S", "Enregi_strer"),
+        ("Ouvrir", "F", "_Ouvrir"),
+        ("ファイル", "f", "ファイル(_F)"),
+        ("開く...", "o", "開く(_O)..."),
+        ("%s öffnen", "S", "%s _öffnen"),
+        ("<b>bad</b> bold", "b", "<b>_bad</b> bold"),
+        ("", "x", "(_X)"),
+    ],
+)
+def test_the_sign_comes_back_once_at_a_letter(text: str, letter: str, expected: str) -> None:
+    assert put_accelerator(text, Accelerator("_", letter)) == expected

@@ -1,0 +1,130 @@
+"""HTML: what is a segment, what is kept, and how attributes are written."""
+
+from html.parser import HTMLParser
+
+import pytest
+
+from nmtkit.documents.document import DocumentOptions
+from nmtkit.documents.formats import parse_document
+from nmtkit.inference.document import translate_document
+from tests.unit.documents.stand_ins import StandIn, copied, translated
+from tests.unit.documents.test_laws import PAGE
+
+
+def sources(text: str) -> list[str]:
+    """Return the sources of the segments of a page."""
+    document = parse_document(text.encode(), "html", "x", DocumentOptions())
+    return [segment.source.strip() for segment in document.segments]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<p>A <b>b</b></p><p>C", ["A <b>b</b>", "C"]),
+        ("<ul><li>A<li>B</ul>", ["A", "B"]),
+        ("<select><option>A<option>B</select>", ["A", "B"]),
+        ("A<br>b", ["A<br>b"]),
+        ("<title>A</title><script>b</script><style>c</style>", ["A"]),
+        ("<p>A <code>x</code> b</p><code>c</code>", ["A <code>x</code> b", "<code>c</code>"]),
+        ("<pre>a <b>b</b></pre>", []),
+        ("<pre>a", []),
+        ("<textarea>a</textarea>", []),
+        ("<div translate=no>A<p>b</p></div>C", ["C"]),
+        ("<div class='x notranslate y'><p>b</p></div>C", ["C"]),
+        ("<div class='notranslated'>b</div>", ["b"]),
+        ("<span translate='no'><p>b</p></span>C", ["C"]),
+        ("<x-card>A</x-card>", ["<x-card>A</x-card>"]),
+        ("<p>1 + 2</p><p>&copy;</p><p>&eacute;</p>", ["&eacute;"]),
+        ("<img alt='A'>", ["A"]),
+        ("<img alt='' title=B src=c>", ["B"]),
+        ("<meta name=description content='A b'><meta name=viewport content='c'>", ["A b"]),
+        ("<optgroup label=A><option value=b>", ["A"]),
+        ("<div translate=no title=A></div>", []),
+        ("<p>A <img alt='B'> c</p>", ["A <img alt='B'> c"]),
+    ],
+)
+def test_segments(text: str, expected: list[str]) -> None:
+    kept = [one for one in sources(text) if not one.startswith("<code>c")]
+    assert kept == [one for one in expected if not one.startswith("<code>c")]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<img alt=cat>", '<img alt="it&quot;s">'),
+        ("<img alt='cat'>", "<img alt='it\"s'>"),
+        ('<img alt="cat">', '<img alt="it&quot;s">'),
+        ('<p>dog <img alt="cat"> 1</p>', '<p>it"s <img alt="it&quot;s"> 1</p>'),
+    ],
+)
+def test_attributes_are_quoted_as_they_need(text: str, expected: str) -> None:
+    assert (
+        translated(text, "html", lambda w: 'it"s' if w.isalpha() else w).data.decode() == expected
+    )
+
+
+def test_signs_of_markup_never_come_from_the_model() -> None:
+    changed = translated("<p>one &lt; two</p>", "html", lambda word: f"<b>{word}&").data.decode()
+    assert changed.count("<") == 2 and changed.count("&") == 1
+
+
+def test_characters_that_the_encoding_lacks_become_references() -> None:
+    page = "<meta charset=iso-8859-1><p>heart".encode("latin-1")
+    assert translated(page, "html", lambda word: "ψœ").data.endswith(b"<p>&#968;\x9c")
+
+
+@pytest.mark.parametrize("head", ["", "<meta charset=utf-8>"])
+def test_bytes_that_cannot_be_decoded_stay(head: str) -> None:
+    page = head.encode() + b"<p>caf\xe9</p>\n<p>two</p>"
+    result = translated(page, "html", str.upper)
+    if head:
+        assert result.data == head.encode() + b"<p>caf\xe9</p>\n<p>TWO</p>"
+        message = "bytes that cannot be decoded; the text was left as it is"
+        assert result.warnings == [(1, message)]
+    else:
+        assert result.data == b"<p>CAF\xc9</p>\n<p>TWO</p>"
+
+
+class Skeleton(HTMLParser):
+    """The tags and attributes of a page, without texts."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[object] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = [(name, value.lower() if value else value) for name, value in attrs]
+        self.tags.append((tag, values))
+
+    def handle_endtag(self, tag: str) -> None:
+        self.tags.append(tag)
+
+
+def test_another_parser_sees_the_same_tags() -> None:
+    changed = translated(PAGE, "html", str.upper).data.decode()
+    assert Skeleton(changed).tags == Skeleton(PAGE).tags
+
+
+def test_elements_whose_words_are_lost_are_reported() -> None:
+    text = "<p>a\n<b>dog</b> cat\n<p><b>dog</b> <b>cat</b>"
+    result = translated(text, "html", lambda word: "" if word == "dog" else word)
+    assert result.data.decode() == "<p>a\n<b>cat</b>\n<p><b></b> <b>cat</b>"
+    message = "no words belong to <b>; check where it stands"
+    assert result.warnings == [(1, message), (3, message)]
+
+
+def test_sentences_have_the_spaces_of_the_target_language() -> None:
+    english, japanese = "<p>One. <b>Two</b>. Three.", "<p>一つ。<b>二</b>つ。<b>三</b>つ。四つ"
+    to_japanese = translated(english, "html", str.upper, languages=("en", "ja")).data.decode()
+    assert to_japanese == "<p>ONE.<b>TWO</b>.THREE."
+    to_english = translated(japanese, "html", lambda word: f"{word}x", languages=("ja", "en"))
+    assert "。x <b>" in to_english.data.decode()
+    assert translated(japanese, "html", languages=("ja", "en")).data.decode() == japanese
+
+
+def test_sentences_are_translated_one_by_one_in_one_call() -> None:
+    translator = StandIn(copied)
+    page = "<p title='A cat'>One. Two <b>Mr. X</b>! Three<p>1"
+    translate_document(page.encode(), "html", translator)  # type: ignore[arg-type]
+    assert translator.texts == [["A cat", "One.", "Two Mr. X!", "Three"]]

@@ -1,0 +1,80 @@
+"""Markdown: what is a segment, and what is kept."""
+
+import pytest
+
+from nmtkit.documents.document import DocumentOptions
+from nmtkit.documents.formats import parse_document
+from tests.unit.documents.stand_ins import translated
+
+
+def sources(text: str) -> list[str]:
+    """Return the sources of the segments of a file."""
+    document = parse_document(text.encode(), "md", "x", DocumentOptions())
+    return [segment.source for segment in document.segments]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("# A #\nB\nc\n\nD", ["A", "B\nc", "D"]),
+        ("A\n===\nB\n---\nC", ["A", "B", "C"]),
+        ("- A\n  b\n- C\n\n  D\n", ["A\nb", "C", "D"]),
+        ("1. A\n2) B", ["A", "B"]),
+        ("> A\n> b\n>\n> - C", ["A\nb", "C"]),
+        ("- [ ] A", ["[ ] A"]),
+        ("```\na\n```\nB", ["B"]),
+        ("~~~ x\na\n```\n~~~\nB", ["B"]),
+        ("- x\n  ```\n  a\n  ```\n  B", ["x", "B"]),
+        ("    a\n\nB", ["B"]),
+        ("A\n    b", ["A\nb"]),
+        ("---\na: b\n---\nC", ["C"]),
+        ("+++\na = 'b'\n+++\nC", ["C"]),
+        ("***\nA", ["A"]),
+        ("[a]: http://b\nC", ["C"]),
+        ("[^1]: A note", ["A note"]),
+        ("<div>\na\n</div>\n\nB", ["B"]),
+        ("<b>A</b> c", ["<b>A</b> c"]),
+        ("<!-- a\n\nb -->\nC", ["C"]),
+        ("| A | b |\n|---|:-:|\n| C |  |", ["A", "b", "C"]),
+        ("A | b\n--|--\nC | d\n\nE | f", ["A", "b", "C", "d", "E | f"]),
+        ("$$\na\n$$\nB", ["B"]),
+    ],
+)
+def test_segments(text: str, expected: list[str]) -> None:
+    assert sources(text) == expected
+    assert sources(text.replace("\n", "\r\n")) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["`code x`", "``a ` b``", "<http://x.org/a>", "<a@b.org>", "[^1]", "\\*", "&copy;", "[a][]"]
+    + ["![](x.png)", "[](http://a.b/c_(d))"],
+)
+def test_what_comes_back_as_it_is(text: str) -> None:
+    changed = translated(f"one {text} two", "md", str.upper).data.decode()
+    assert changed == f"ONE {text} TWO"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["*a*", "**b**", "***c***", "_d_", "~~e~~", "[f](g)", "[f](g 'h')", "![i](j)", "[k][l]"]
+    + ["**a *b***", "[*a*](b)", "<i>a</i>"],
+)
+def test_what_stays_around_its_words(text: str) -> None:
+    def bracketed(word: str) -> str:
+        return f"⟦{word}⟧" if word.isalpha() else word
+
+    changed = translated(f"one {text} two.", "md", bracketed).data.decode()
+    assert changed.replace("⟦", "").replace("⟧", "") == f"one {text} two."
+    assert changed.count("⟦") >= 3
+
+
+def test_cells_stay_cells() -> None:
+    text = "|a|b|\n|-|-|\n|c|d|"
+    changed = translated(text, "md", lambda word: "x|y").data.decode()
+    assert changed == "|x\\|y|x\\|y|\n|-|-|\n|x\\|y|x\\|y|"
+
+
+def test_quotes_keep_their_signs_between_sentences() -> None:
+    text = "> One is here.\n> Two is\n> there."
+    assert translated(text, "md", str.upper).data.decode() == "> ONE IS HERE.\n> TWO IS THERE."

@@ -1,0 +1,65 @@
+"""Subtitles, checked with the package srt."""
+
+import pytest
+import srt
+
+from nmtkit.documents.srt import balanced_lines
+from nmtkit.inference.document import translate_document
+from tests.unit.documents.stand_ins import StandIn, copied, translated
+from tests.unit.documents.test_laws import SUBTITLES
+
+
+def test_times_and_numbers_stay() -> None:
+    old = list(srt.parse(SUBTITLES))
+    new = list(srt.parse(translated(SUBTITLES, "srt", str.upper).data.decode()))
+    assert [(s.index, s.start, s.end, s.proprietary) for s in new] == [
+        (s.index, s.start, s.end, s.proprietary) for s in old
+    ]
+    assert [s.content for s in new] == [
+        "{\\an8}I THINK THAT YOU\nKNOW <i>THIS</i>",
+        "AND GO ON WITH IT.\nBYE NOW!",
+        "- HELLO.\n- WHO ARE YOU?",
+    ]
+
+
+def test_a_sentence_over_two_subtitles_is_translated_as_one() -> None:
+    translator = StandIn(copied)
+    translate_document(SUBTITLES.encode(), "srt", translator)  # type: ignore[arg-type]
+    assert "I think that you know this and go on with it." in translator.texts[0]
+
+
+def test_lines_are_at_most_as_many() -> None:
+    text = SUBTITLES.replace("Bye now!", "Bye now, my dear!")
+    new = translated(text, "srt", lambda word: word * 3 if word.isalpha() else word).data.decode()
+    pairs = zip(srt.parse(text), srt.parse(new), strict=True)
+    for old_subtitle, new_subtitle in pairs:
+        assert new_subtitle.content.count("\n") <= old_subtitle.content.count("\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "lines"),
+    [
+        ("one two three four", 2, ["one two", "three four"]),
+        ("one two three four", 1, ["one two three four"]),
+        ("a\nb\nc", 2, ["a b", "c"]),
+        ("a\nb", 2, ["a", "b"]),
+        ("word", 3, ["word"]),
+        ("", 2, []),
+    ],
+)
+def test_lines_are_balanced(text: str, most: int, lines: list[str]) -> None:
+    assert balanced_lines(text, most) == lines
+
+
+def test_webvtt_keeps_its_head_and_notes() -> None:
+    text = (
+        "WEBVTT - x\n\nNOTE no\n\nSTYLE\n::cue { color: red }\n\n00:01.000 --> 00:02.000 line:0\n"
+    )
+    text += "<v Bob>Hello &amp; bye"
+    changed = translated(text, "srt", str.upper).data.decode()
+    assert changed == text.replace("Hello", "HELLO").replace("bye", "BYE")
+
+
+def test_files_of_windows_are_read() -> None:
+    data = SUBTITLES.replace("Bye", "Café").encode("cp1252")
+    assert translated(data, "srt").data == data

@@ -1,0 +1,35 @@
+"""Translation memories: units that lack a variant get one."""
+
+import re
+
+import pytest
+
+from nmtkit.errors import DataError
+from nmtkit.io.tmx import read_tmx
+from tests.unit.documents.stand_ins import translated
+
+FILE = """<?xml version="1.0"?>
+<!DOCTYPE tmx SYSTEM "tmx14.dtd">
+<tmx version="1.4"><header srclang="en"/><body>
+  <tu tuid="1">
+    <tuv xml:lang="en-US">
+      <seg>Hello <hi>you</hi> <ph x="1">{b}</ph></seg>
+    </tuv>
+  </tu>
+  <tu><tuv xml:lang="EN"><seg>Bye</seg></tuv><tuv xml:lang="fr"><seg/></tuv></tu>
+  <tu><tuv xml:lang="en"><seg>Bye</seg></tuv><tuv xml:lang="fr-CA"><seg>Salut</seg></tuv></tu>
+  <tu><tuv xml:lang="de"><seg>Hallo</seg></tuv></tu>
+</body></tmx>"""
+
+
+def test_units_get_a_variant() -> None:
+    text = translated(FILE, "tmx", str.upper).data.decode()
+    new = '\n    <tuv xml:lang="fr">\n      <seg>HELLO <hi>YOU</hi> <ph x="1">{b}</ph></seg>\n'
+    assert text.replace(new + "    </tuv>", "").replace("<seg>BYE</seg>", "<seg/>") == FILE
+    pairs = [pair[1:] for pair in read_tmx(iter([text.encode()]), "x", ("en", "fr"))]
+    assert pairs == [(b"Hello you", b"HELLO YOU"), (b"Bye", b"BYE"), (b"Bye", b"Salut")]
+
+
+def test_what_is_no_memory_is_refused() -> None:
+    with pytest.raises(DataError, match=re.escape("the document is <xliff>, not <tmx>")):
+        translated("<xliff/>", "tmx")

@@ -1,0 +1,26 @@
+"""Columns of tab-separated text."""
+
+import pytest
+
+from tests.unit.documents.stand_ins import translated
+
+FILE = "id\tsome text\n1\tHello you.\tSalut\r\n\n2\n3\t\t\n"
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected", "lines"),
+    [
+        ((1, 1), "ID\tsome text\n1\tHello you.\tSalut\r\n\n2\n3\t\t\n", []),
+        ((2, 2), "id\tSOME TEXT\n1\tHELLO YOU.\tSalut\r\n\n2\n3\t\t\n", [4]),
+        ((2, 3), "id\tsome text\tSOME TEXT\n1\tHello you.\tSalut\r\n\n2\n3\t\t\n", [4]),
+        ((1, 4), "id\tsome text\n1\tHello you.\tSalut\t1\r\n\n2\n3\t\t\t3\n", [1, 4]),
+    ],
+)
+def test_a_column_is_translated(columns, expected: str, lines: list[int]) -> None:
+    result = translated(FILE, "tsv", str.upper, columns=columns)
+    assert result.data.decode() == expected
+    assert [line for line, _ in result.warnings] == lines
+
+
+def test_fields_stay_one() -> None:
+    assert translated("a b\tc\n", "tsv", lambda word: "x\ty\nz").data == b"x y z x y z\tc\n"

@@ -1,0 +1,155 @@
+"""XLIFF 1.2 and 2.x: which units are translated, and what is written."""
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from nmtkit.errors import DataError
+from tests.unit.documents.stand_ins import copied, translated
+
+FIRST = """<?xml version="1.0" encoding="UTF-8"?>
+<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">
+ <file source-language="en" target-language="fr" datatype="html" original="a">
+  <body>
+   <trans-unit id="1">
+    <source>Press <g id="1">Save</g> &amp; close<x id="2"/> now.</source>
+   </trans-unit>
+   <trans-unit id="2" approved="yes"><source>Done</source><target/></trans-unit>
+   <trans-unit id="3"><source>Open <ph id="1">&lt;br/&gt;</ph> it <bpt id="2">&lt;b&gt;</bpt>bold\
+<ept id="2">&lt;/b&gt;</ept></source><target state='new'/></trans-unit>
+   <trans-unit id="4" translate="no"><source>Never</source></trans-unit>
+   <trans-unit id="5"><source>Two. Sentences</source><seg-source><mrk mtype="seg" mid="1">Two.\
+</mrk> <mrk mtype="seg" mid="2">Sentences</mrk></seg-source></trans-unit>
+   <trans-unit id="6"><source><![CDATA[Some <b>CDATA</b>]]></source></trans-unit>
+   <trans-unit id="7"><source>It is</source><target>C'est</target></trans-unit>
+   <trans-unit id="8"><source>It was</source><target state="needs-review-translation">C'était\
+</target></trans-unit>
+   <trans-unit id="9"><source>A &lt;a href="x"&gt;link&lt;/a&gt; here</source><alt-trans><source>No\
+</source></alt-trans></trans-unit>
+   <group translate="no"><trans-unit id="10"><source>Neither</source></trans-unit></group>
+   <trans-unit id="11"><source>Keep <mrk mtype="protected">This</mrk></source></trans-unit>
+  </body></file></xliff>
+"""
+SECOND = """<xliff version="2.0" xmlns="urn:oasis:names:tc:xliff:document:2.0" srcLang="en">
+ <file id="f1">
+  <unit id="u1">
+   <originalData><data id="d1">[b]</data></originalData>
+   <segment id="s1">
+    <source>A <pc id="1">bold</pc> word<ph id="2" dataRef="d1"/> and <sc id="3"/>more\
+<ec startRef="3"/>.</source>
+   </segment>
+   <ignorable><source> </source></ignorable>
+   <segment state="reviewed"><source>Ok</source><target>Bien</target></segment>
+   <segment state="initial"><source>New</source><target></target></segment>
+  </unit>
+  <unit id="u2" translate="no"><segment><source>No</source></segment></unit>
+  <unit id="u3"><segment><source>Say <mrk id="m1" translate="no">Hello</mrk></source></segment>\
+</unit>
+ </file></xliff>"""
+
+TARGET = re.compile(r"\s*<target\b[^>]*?(?:/>|>.*?</target>)", re.DOTALL)
+
+
+def targets(text: str) -> list[str | None]:
+    """Return the text of each target."""
+    root = ElementTree.fromstring(text)
+    found = [element for element in root.iter() if element.tag.endswith("}target")]
+    return ["".join(element.itertext()) for element in found]
+
+
+def ids(text: str, name: str) -> list[str]:
+    """Return the sorted tags in the sources or targets of a file."""
+    inner = re.findall(rf"<{name}\b[^>]*>(.*?)</{name}>", text, re.DOTALL)
+    return sorted(tag for one in inner for tag in re.findall(r"<[^/][^>]*>", one))
+
+
+def test_units_of_version_1_2_get_targets() -> None:
+    text = translated(FIRST, "xliff", str.upper).data.decode()
+    assert targets(text) == [
+        "PRESS SAVE & CLOSE NOW.", "", "OPEN <br/> IT <b>BOLD</b>", "TWO. SENTENCES",
+        "SOME <b>CDATA</b>", "C'est", "C'était", 'A <a href="x">LINK</a> HERE', "KEEP This",
+    ]  # fmt: skip
+    assert TARGET.sub("", text) == TARGET.sub("", FIRST)
+    states = re.findall(r"<target[^>]*state=\"([^\"]+)\"", text)
+    assert states == ["needs-review-translation"] * 7
+    assert text.count('state-qualifier="mt-suggestion"') == 6
+    reviewed = translated(FIRST, "xliff", str.upper, reviewed=True).data.decode()
+    assert reviewed.count('state="translated"') == 6
+
+
+def test_segments_of_version_2_get_targets_and_the_state() -> None:
+    text = translated(SECOND, "xliff", str.upper).data.decode()
+    assert targets(text) == ["A BOLD WORD AND MORE.", "Bien", "NEW", "SAY Hello"]
+    assert '<segment id="s1" state="translated">' in text
+    assert re.findall(r'state="(\w+)"', text) == ["translated", "reviewed"] + ["translated"] * 2
+    assert 'srcLang="en" trgLang="fr"' in text
+    kept = TARGET.sub("", text).replace(' trgLang="fr"', "").replace("translated", "initial")
+    for sign in (' id="s1" state="initial"', ' state="initial"'):
+        kept = kept.replace(sign, sign.split(" state")[0])
+    assert kept == TARGET.sub("", SECOND).replace(' state="initial"', "")
+
+
+@pytest.mark.parametrize("text", [FIRST, SECOND])
+def test_elements_come_back_once_whatever_the_words_are(text: str) -> None:
+    for change in (str.upper, lambda word: "", lambda word: "< & ]]>", str.title):
+        result = translated(text, "xliff", change).data.decode()
+        pattern = r"<source>((?:(?!</source>).)*)</source>\s*<target[^>/]*>(.*?)</target>"
+        units = re.findall(pattern, result, re.DOTALL)
+        assert len(units) > 2
+        for source, target in units:
+            if "CDATA" not in source and "C'" not in target and target != "Bien":
+                tags = [sorted(re.findall(r"<[^>]*>", side)) for side in (source, target)]
+                assert tags[0] == tags[1]
+        ElementTree.fromstring(result)
+
+
+@pytest.mark.parametrize("text", [FIRST, SECOND])
+def test_the_second_time_nothing_changes(text: str) -> None:
+    once = translated(text, "xliff", copied).data
+    assert translated(once, "xliff", str.upper).data == once
+    again = translated(once, "xliff", copied, retranslate=True).data
+    assert again == once.replace(b"C'\xc3\xa9tait", b"It was").replace(
+        b'translation">It', b'translation" state-qualifier="mt-suggestion">It'
+    )
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "iso-8859-1", "utf-8-sig"])
+def test_declared_encodings_are_kept(encoding: str) -> None:
+    declared = encoding.removesuffix("-sig")
+    text = FIRST.replace("UTF-8", declared).replace("Press", "Préss")
+    data = translated(text.encode(encoding), "xliff", lambda word: f"{word}œ").data
+    assert data[:2] == text.encode(encoding)[:2]
+    first = targets(data.decode(encoding).replace(declared, "utf-8"))[0]
+    assert first is not None and first.startswith("Préssœ Saveœ")
+    if encoding == "iso-8859-1":
+        assert b"Pr\xe9ss&#339;" in data
+
+
+def test_prefixes_of_names_are_kept() -> None:
+    text = '<x:xliff version="1.2" xmlns:x="u"><x:file><x:body><x:trans-unit id="1"><x:source>A'
+    text += "</x:source></x:trans-unit></x:body></x:file></x:xliff>"
+    assert "<x:target state" in translated(text, "xliff", str.lower).data.decode()
+
+
+LAUGHS = """<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY lol "lol"><!ENTITY lol2 "&lol;&lol;">]>
+<xliff version="1.2"><file><body><trans-unit><source>&lol2;</source></trans-unit></body></file>
+</xliff>"""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (LAUGHS, "declares the entity 'lol', which XLIFF does not need"),
+        ('<!DOCTYPE x [<!ENTITY a SYSTEM "/etc/passwd">]><xliff/>', "declares the entity 'a'"),
+        ("<!DOCTYPE x [<!ELEMENT a ANY>]><xliff/>", "its document type has declarations"),
+        ("<xliff><file>", "not well-formed XML"),
+        ("", "not well-formed XML"),
+        ("<html/>", "the document is <html>, not <xliff>"),
+        ("<xliff>&undefined;</xliff>", "not well-formed XML: undefined entity"),
+        ('<?xml version="1.0" encoding="klingon"?><xliff/>', "encoding cannot be read"),
+    ],
+)
+def test_what_is_refused(text: str, message: str) -> None:
+    with pytest.raises(DataError, match=re.escape(message)):
+        translated(text, "xliff")
