@@ -53,6 +53,7 @@ def command(
     protect: tuple[str, ...],
     terms: str | None,
     terms_mode: "TermsMode",
+    prefix: str | None,
     batch_size: int,
     device: str,
     threads: int,
@@ -96,6 +97,9 @@ def command(
     model looks at the term. A third field may say 'case-sensitive', or 'forbidden' for words that
     no translation of the term may have. A line whose translation lacks a term is reported, and the
     term named in JSON in 'missing_terms'.
+
+    Line N of --prefix FILE is the beginning of translation N; it may end in the middle of a word,
+    and is empty where there is none. All hypotheses begin with exactly this text.
 
     Examples:
       nmtkit translate -m model < test.en > test.fr
@@ -157,7 +161,12 @@ def command(
                 )
             else:
                 translations = translator.translate(
-                    lines, n_best or 1, tokenized, aligned, process_group
+                    lines,
+                    n_best or 1,
+                    tokenized,
+                    aligned,
+                    process_group,
+                    prefixes=LineStream(prefix) if prefix else None,
                 )
             _write_translations(translations, lines, streams, format, alignment_format)
 

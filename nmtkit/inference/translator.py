@@ -23,7 +23,12 @@ from nmtkit.config import SearchConfig, SearchSettings, parse_section, rename_se
 from nmtkit.config_io import warn_of_old_names
 from nmtkit.errors import ModelError, refuse_string
 from nmtkit.inference.ensemble import CandidateLists, Ensemble, SourceTokens, one_thread_if
-from nmtkit.inference.stream_batching import WINDOW_BATCHES, Batches, share_batches, windows
+from nmtkit.inference.stream_batching import (
+    WINDOW_BATCHES,
+    Batches,
+    share_batches,
+    windows_with_prefixes,
+)
 from nmtkit.inference.translation import (
     Source,
     Translation,
@@ -40,7 +45,9 @@ from nmtkit.special_symbols import UNK
 from nmtkit.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    from nmtkit.inference.prefixes import LinePrefix, PrefixFinder
     from nmtkit.inference.terms import LineTerms, TermFinder, TermsMode
+    from nmtkit.search.constraints import Constraints
     from nmtkit.text.glossary import Glossary
 
 NBest = list[Hypothesis]
@@ -196,6 +203,7 @@ class Translator:
         tokenized: bool = False,
         alignments: bool = False,
         process_group: ProcessGroup = SINGLE_PROCESS,
+        prefixes: Iterable[str] | None = None,
         **search: Unpack[SearchSettings],
     ) -> Iterator[list[Translation]]:
         """Translate lines, in the order given.
@@ -207,9 +215,12 @@ class Translator:
         :param alignments: also return alignments.
         :param process_group: shares the lines; rank 0 reads them and yields the results, the
             other ranks yield nothing.
+        :param prefixes: one for each line, with which all its translations begin; it may end in
+            the middle of a word. An empty one constrains nothing.
         :param search: fields of `SearchConfig` that differ from `self.search`, such as beam=5.
         :return: for each line its translations, best first: at least one, at most n_best.
         :raises ConfigError: n_best is larger than the beam, or a setting is wrong.
+        :raises DataError: there are more or fewer prefixes than lines.
         :raises ModelError: alignments are requested and the model has none.
         :raises TypeError: `lines` is a single string.
         """
@@ -217,7 +228,9 @@ class Translator:
         translator = self.with_search(**search) if search else self
         check_settings(translator.search, n_best)
         find = functools.partial(translator._search_batches, n_best=n_best, alignments=alignments)
-        return translator._translate_windows(lines, tokenized, process_group, find)
+        return translator._translate_windows(
+            lines, tokenized, process_group, find, prefixes=prefixes
+        )
 
     def sample(
         self,
@@ -257,16 +270,20 @@ class Translator:
         process_group: ProcessGroup,
         find: Callable[["Window", Batches], list[NBest]],
         copies: int = 1,
+        prefixes: Iterable[str] | None = None,
     ) -> Iterator[list[Translation]]:
         """Translate window by window.
 
         :param find: returns the hypotheses of a window's batches, in their order.
         :param copies: number of empty translations for a line without words.
         """
-        for shard in process_group.shards(windows(lines, self.window * process_group.size)):
-            sources = [self._ensemble.source_tokens(line, tokenized) for line in shard.items]
-            terms = self._find_terms(shard.items, sources)
-            window = Window(shard.items, sources, shard.first, terms)
+        pairs = windows_with_prefixes(lines, self.window * process_group.size, prefixes)
+        for shard in process_group.shards(pairs):
+            texts = [line for line, _ in shard.items]
+            sources = [self._ensemble.source_tokens(line, tokenized) for line in texts]
+            terms = self._find_terms(texts, sources)
+            found = self._find_prefixes(shard.items, tokenized)
+            window = Window(texts, sources, shard.first, terms, found)
             shares = self._share_among_cores(sources)
             with one_thread_if(len(sources) == 1):
                 hypotheses = _on_all_cores(
@@ -275,6 +292,24 @@ class Translator:
             yield from process_group.gather(
                 self._translations(window, shares, hypotheses, tokenized, copies)
             )
+
+    def _find_prefixes(
+        self, pairs: Sequence[tuple[str, str]], tokenized: bool
+    ) -> "Mapping[int, LinePrefix]":
+        """Return the prefixes that are not empty, by the number of the line."""
+        return {
+            number: self._prefix_finder.find(
+                prefix, tokenized, self._ensemble.find_names(line, tokenized)
+            )
+            for number, (line, prefix) in enumerate(pairs)
+            if prefix
+        }
+
+    @functools.cached_property
+    def _prefix_finder(self) -> "PrefixFinder":
+        from nmtkit.inference.prefixes import PrefixFinder  # rarely needed: start-up
+
+        return PrefixFinder(self._ensemble.first)
 
     def _find_terms(
         self, lines: Sequence[str], sources: Sequence[SourceTokens]
@@ -326,9 +361,7 @@ class Translator:
 
     def _search(self, window: "Window", batches: Batches, width: int) -> list[NBest]:
         """Search, first without terms; then again where a translation lacks some."""
-        models, averaging = self._ensemble.models, self._ensemble.averaging
-        encoded = self._ensemble.encoded_batches(window.sources, batches, self._candidates)
-        found = search_batches(models, encoded, self.search, width, averaging)
+        found = self._constrained_search(window, batches, width, False)
         if self._terms is None:
             return found
         numbers = itertools.chain.from_iterable(batches)
@@ -338,15 +371,25 @@ class Translator:
             for batch in batches
         ]
         again = [batch for batch in lacking if batch]
-        constraints = [line.constraints for line in window.terms]
-        encoded = self._ensemble.encoded_batches(
-            window.sources, again, self._candidates, constraints
-        )
-        boundaries = self._terms.boundaries
-        results = search_batches(models, encoded, self.search, width, averaging, boundaries)
+        results = self._constrained_search(window, again, width, True)
         for number, n_best in zip(itertools.chain.from_iterable(again), results, strict=True):
             found[lines[number]] = n_best
         return found
+
+    def _constrained_search(
+        self, window: "Window", batches: Batches, width: int, with_terms: bool
+    ) -> list[NBest]:
+        """Search for translations with the prefixes of their lines."""
+        constraints, boundaries = window.constraints(with_terms), None
+        if with_terms and self._terms is not None:
+            boundaries = self._terms.boundaries
+        elif constraints:
+            boundaries = self._prefix_finder.boundaries
+        encoded = self._ensemble.encoded_batches(
+            window.sources, batches, self._candidates, constraints
+        )
+        models, averaging = self._ensemble.models, self._ensemble.averaging
+        return search_batches(models, encoded, self.search, width, averaging, boundaries)
 
     @property
     def _prefers_terms(self) -> bool:
@@ -431,12 +474,15 @@ class Translator:
                         tokenized,
                         self._replacements,
                         self._missing_terms(window, number, hypothesis),
+                        window.prefixes.get(number),
                     )
                     for hypothesis in n_best
                 ]
         for number in range(len(window.sources)):
             if number not in translations:
-                translations[number] = [empty_translation()] * copies
+                prefix = window.prefixes.get(number)
+                text = prefix.text.text if prefix else ""
+                translations[number] = [empty_translation(text)] * copies
         return [translations[number] for number in range(len(window.sources))]
 
     def _missing_terms(self, window: "Window", number: int, hypothesis: Hypothesis) -> list[str]:
@@ -450,13 +496,26 @@ class Window(NamedTuple):
     """Lines that are translated together.
 
     sources: their tokens. first: index of the first line among all. terms: of each line; empty
-    without a glossary.
+    without a glossary. prefixes: of the translations of some lines, by their number.
     """
 
     lines: Sequence[str]
     sources: Sequence[SourceTokens]
     first: int
     terms: "Sequence[LineTerms]"
+    prefixes: "Mapping[int, LinePrefix]"
+
+    def constraints(self, with_terms: bool) -> "Sequence[Constraints]":
+        """Return the constraints on translations of each line; nothing if no line has some."""
+        if not self.prefixes and not with_terms:
+            return ()
+        from nmtkit.search.constraints import Constraints  # rarely needed: start-up
+
+        terms = [line.constraints for line in self.terms] if with_terms else []
+        found = terms or [Constraints()] * len(self.lines)
+        for number, prefix in self.prefixes.items():
+            found[number] = dataclasses.replace(found[number], prefix=prefix.node)
+        return found
 
 
 class _LineSeeds(NamedTuple):

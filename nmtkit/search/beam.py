@@ -362,8 +362,7 @@ class _BeamSearch:
         from nmtkit.search.constrained_beam import ConstrainedRows  # rarely needed: start-up
 
         constrained = ConstrainedRows.of(batch.constraints, self._boundaries)
-        limits = beam.limits + beam.limits.new_tensor(constrained.room())
-        return states, beam._replace(limits=limits), constrained
+        return states, beam._replace(limits=constrained.limits(beam.limits)), constrained
 
 
 def initial_beam(

@@ -33,7 +33,7 @@ from nmtkit.search.constraints import (
     WordBoundaries,
 )
 from nmtkit.search.next_token import Expansions, NextTokenScorer, TokenMask
-from nmtkit.special_symbols import EOS
+from nmtkit.special_symbols import EOS, UNK
 
 MIN_ATTENTION = 1e-6
 """Smallest weight by which a place for a term is judged."""
@@ -45,7 +45,8 @@ MAX_TOKENS = 200
 """Tokens that are considered after a hypothesis: the most probable ones, where terms have more."""
 
 SLACK = 10
-"""Tokens by which a translation with terms may be longer than one without, besides the terms."""
+"""Tokens by which a translation with terms may be longer than one without, besides the terms; and
+by which it may always be longer than its prefix."""
 
 
 class Progress(NamedTuple):
@@ -83,7 +84,7 @@ class ConstrainedRows:
     def __init__(self, sentences: Sequence[ConstrainedSentence | None]) -> None:
         """Take the sentence of each row, None for one without constraints."""
         self._sentences = list(sentences)
-        self._progress = [[Progress()] for _ in sentences]
+        self._progress = [[Progress(one.start if one else State())] for one in sentences]
         self._chosen: dict[int, dict[tuple[int, int], Progress]] = {}
         self._note_rows()
 
@@ -102,12 +103,17 @@ class ConstrainedRows:
         """Rows of sentences without constraints."""
         return [row for row, sentence in enumerate(self._sentences) if sentence is None]
 
-    def room(self) -> list[int]:
-        """Return for each row how many tokens longer its translations may be."""
-        return [
-            sentence.constraints.room + SLACK if sentence is not None else 0
-            for sentence in self._sentences
-        ]
+    def limits(self, limits: Tensor) -> Tensor:
+        """Return how many tokens the translations of each row may have.
+
+        :param limits: the same without constraints. Shape: [B].
+        """
+        rooms, least = [], []
+        for sentence in self._sentences:
+            found = Constraints() if sentence is None else sentence.constraints
+            rooms.append(found.room + SLACK if found.terms or found.forbidden else 0)
+            least.append(found.prefix.length + SLACK if found.prefix else 0)
+        return (limits + limits.new_tensor(rooms)).maximum(limits.new_tensor(least))
 
     def select(self, rows: Sequence[int]) -> "ConstrainedRows":
         """Keep some rows."""
@@ -131,7 +137,11 @@ class ConstrainedRows:
         old, new = parents[rows].tolist(), tokens[rows].tolist()
         for row, slots, last in zip(self.rows, old, new, strict=True):
             chosen, pairs = self._chosen[row], zip(slots, last, strict=True)
-            self._progress[row] = [chosen.get(pair, Progress()) for pair in pairs]
+            known = self._progress[row] = [chosen.get(pair, Progress()) for pair in pairs]
+            if self._sentence_at(row).has_only_prefix:
+                if all(one.state.prefix is None for one in known):  # free from now on
+                    self._sentences[row] = None
+        self._note_rows()
 
     def best(
         self,
@@ -159,10 +169,10 @@ class ConstrainedRows:
         count_of_one = min(int(widths.max()) + 1, scorer.vocabulary_size)  # with `</s>`
         found: list[list[Candidate]] = [[] for _ in self.rows]
         for chunk, log_probs in scorer.log_probs(readouts):
-            mask.select(chunk).apply(log_probs)
+            mask.select(chunk)._replace(unk=False).apply(log_probs)
             part = [one for one in hypotheses if chunk.start <= one.number < chunk.stop]
             rows = [one.number - chunk.start for one in part]
-            wanted = constrain(part, rows, log_probs)
+            wanted = constrain(part, rows, log_probs, mask.unk)
             best = log_probs[rows].topk(count_of_one, dim=1)
             top = zip(best.indices.tolist(), best.values.tolist(), strict=True)
             for one, extra, pair in zip(part, wanted, top, strict=True):
@@ -200,7 +210,10 @@ class ConstrainedRows:
         return found
 
     def _sentence(self, index: int) -> ConstrainedSentence:
-        sentence = self._sentences[self.rows[index]]
+        return self._sentence_at(self.rows[index])
+
+    def _sentence_at(self, row: int) -> ConstrainedSentence:
+        sentence = self._sentences[row]
         assert sentence is not None
         return sentence
 
@@ -295,23 +308,29 @@ class _Hypothesis(NamedTuple):
 
 
 def constrain(
-    hypotheses: Sequence[_Hypothesis], rows: Sequence[int], log_probs: Tensor
+    hypotheses: Sequence[_Hypothesis],
+    rows: Sequence[int],
+    log_probs: Tensor,
+    forbid_unk: bool = False,
 ) -> list[dict[int, float]]:
     """Forbid tokens of hypotheses, in place.
 
     :param rows: the row of each hypothesis in `log_probs`. Shape: [r, K].
+    :param forbid_unk: `<unk>` is forbidden behind a prefix.
     :return: for each hypothesis log p of the tokens that begin a term or go on with it.
     """
     endless: list[int] = []  # rows that must not end
+    behind: list[int] = []  # rows that may go on with any token
     wanted: list[Sequence[int]] = []
     for one, row in zip(hypotheses, rows, strict=True):
         rule = one.rule
         if rule.only is not None:
-            allowed = sorted(rule.only)
+            allowed = rule.only.to(log_probs.device)
             kept = log_probs[row, allowed]
             log_probs[row].fill_(-torch.inf)[allowed] = kept
-            wanted.append(allowed)
+            wanted.append(() if one.progress.state.prefix else allowed.tolist())
             continue
+        behind.append(row)
         if rule.banned:
             tokens = torch.tensor(list(rule.banned), device=log_probs.device)
             log_probs[row].index_fill_(0, tokens, -torch.inf)
@@ -323,6 +342,8 @@ def constrain(
         wanted.append(one.sentence.steps(one.progress.state))
     if endless:
         log_probs[endless, EOS] = -torch.inf
+    if forbid_unk and behind:
+        log_probs[behind, UNK] = -torch.inf
     at_rows = [row for row, steps in zip(rows, wanted, strict=True) for _ in steps]
     at_tokens = [token for steps in wanted for token in steps]
     values = iter(log_probs[at_rows, at_tokens].tolist() if at_rows else [])

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import torch
 
+from nmtkit.search.forced_prefix import PrefixNode
+
 Tokens = tuple[int, ...]
 
 MAX_READINGS = 64
@@ -42,14 +44,14 @@ class Constraints:
     """Constraints on the translations of a sentence.
 
     terms: for each term its alternatives. spans: positions of its source tokens. forbidden:
-    sequences that must not occur. prefix: the first tokens. strict: a translation without a term is
-    not finished; else it only has a place in the beam.
+    sequences that must not occur. prefix: what translations begin with. strict: a translation
+    without a term is not finished; else it only has a place in the beam.
     """
 
     terms: tuple[tuple[Tokens, ...], ...] = ()
     spans: tuple[tuple[int, ...], ...] = ()
     forbidden: tuple[Tokens, ...] = ()
-    prefix: Tokens = ()
+    prefix: PrefixNode | None = None
     strict: bool = True
 
     def __bool__(self) -> bool:
@@ -57,13 +59,14 @@ class Constraints:
 
     @property
     def tokens(self) -> list[int]:
-        """The tokens of the prefix and of all terms."""
-        return [*self.prefix, *(i for term in self.terms for tokens in term for i in tokens)]
+        """Tokens of the prefix, and those of all terms."""
+        prefix = self.prefix.candidates() if self.prefix else ()
+        return [*prefix, *(i for term in self.terms for tokens in term for i in tokens)]
 
     @property
     def room(self) -> int:
-        """Tokens of the prefix and of the longest alternatives of all terms."""
-        return len(self.prefix) + sum(max(map(len, term)) for term in self.terms)
+        """Tokens of the longest alternatives of all terms."""
+        return sum(max(map(len, term)) for term in self.terms)
 
 
 @dataclass(eq=False)
@@ -95,8 +98,7 @@ class State(NamedTuple):
     met: bit j is 1 if it has term j. begun: nodes and terms that it is in the middle of. bad: nodes
     of forbidden sequences likewise. is_open: its last token may be continued to a longer word.
     has_ended: it has just ended a term, so that the word must end. must_go_on: it has just ended a
-    forbidden sequence, so that the word must not. position: number of tokens, at most that of the
-    prefix.
+    forbidden sequence, so that the word must not. prefix: where in the prefix it is; None behind.
     """
 
     met: int = 0
@@ -105,7 +107,7 @@ class State(NamedTuple):
     is_open: bool = False
     has_ended: bool = False
     must_go_on: bool = False
-    position: int = 0
+    prefix: PrefixNode | None = None
 
 
 class Move(NamedTuple):
@@ -124,11 +126,12 @@ class Move(NamedTuple):
 class Rule(NamedTuple):
     """What may follow a hypothesis.
 
-    only: these tokens; None for all. banned: none of these. goes_on: only tokens that go on with
-    the word (True), or only others (False); None for all. may_end: whether `</s>` may follow.
+    only: these tokens; None for all. Shape: [n], int64. banned: none of these. goes_on: only tokens
+    that go on with the word (True), or only others (False); None for all. may_end: whether `</s>`
+    may follow.
     """
 
-    only: frozenset[int] | None = None
+    only: torch.Tensor | None = None
     banned: frozenset[int] = frozenset()
     goes_on: bool | None = None
     may_end: bool = True
@@ -155,6 +158,16 @@ class ConstrainedSentence:
         self._numbers = tuple(range(len(constraints.terms)))
 
     @property
+    def start(self) -> State:
+        """The state of an empty hypothesis."""
+        return State(prefix=self.constraints.prefix)
+
+    @property
+    def has_only_prefix(self) -> bool:
+        """Whether nothing is constrained behind the prefix."""
+        return not self.constraints.terms and not self.constraints.forbidden
+
+    @property
     def levels(self) -> int:
         """Number of terms, and one."""
         return len(self.constraints.terms) + 1
@@ -169,7 +182,7 @@ class ConstrainedSentence:
 
     def is_complete(self, state: State) -> bool:
         """Return whether a hypothesis has all terms, and the prefix."""
-        return not self.unmet(state) and state.position == len(self.constraints.prefix)
+        return not self.unmet(state) and state.prefix is None
 
     def missing(self, tokens: Iterable[int]) -> Tokens:
         """Return the terms that a translation lacks.
@@ -221,16 +234,18 @@ class ConstrainedSentence:
         return move
 
     def is_idle(self, state: State, token: int) -> bool:
-        """Return whether a token neither begins a sequence nor goes on with one."""
+        """Return whether a token neither begins a sequence nor goes on with one, or the prefix."""
+        if state.prefix is not None:
+            return False
         nodes = (self._terms, self._bad, *(node for node, _ in state.begun), *state.bad)
         return not any(token in node.following for node in nodes)
 
     def idle(self, state: State, is_open: bool) -> State:
-        """Return the state after a token of no sequence.
+        """Return the state after a token of no sequence, behind the prefix.
 
         :param is_open: its word may go on.
         """
-        return State(state.met, is_open=is_open, position=self._position(state))
+        return State(state.met, is_open=is_open)
 
     def steps(self, state: State) -> Tokens:
         """Return the tokens that begin a term that is not met, or go on with it."""
@@ -249,16 +264,15 @@ class ConstrainedSentence:
         rule, needed = self._rules.get(state) or self._new_rule(state)
         if tokens_left > needed:
             return rule
-        steps = frozenset(self._urgent_steps(state)) - rule.banned
-        return Rule(steps, may_end=False) if steps else rule
+        steps = sorted(set(self._urgent_steps(state)) - rule.banned)
+        return Rule(torch.tensor(steps), may_end=False) if steps else rule
 
     def _new_rule(self, state: State) -> tuple[Rule, int]:
         """Return the rule of a state, and how many tokens the terms that are not met take."""
         complete = self.is_complete(state) or not self.constraints.strict
         needed = -1 if complete else self._needed(state)
-        prefix = self.constraints.prefix
-        if state.position < len(prefix):
-            found = Rule(only=frozenset((prefix[state.position],))), -1
+        if state.prefix is not None:
+            found = Rule(state.prefix.tokens), -1
         else:
             banned = frozenset(self._ends_of_forbidden(state))
             goes_on = True if state.must_go_on else False if state.has_ended else None
@@ -276,9 +290,6 @@ class ConstrainedSentence:
         """Return how many tokens the terms that are not met take, and `</s>`."""
         terms = self.constraints.terms
         return 1 + sum(max(map(len, terms[number])) for number in self.unmet(state))
-
-    def _position(self, state: State) -> int:
-        return min(state.position + 1, len(self.constraints.prefix))
 
     def _ends_of_forbidden(self, state: State) -> Iterator[int]:
         """Yield the tokens that would end a forbidden sequence and its word."""
@@ -306,8 +317,8 @@ class ConstrainedSentence:
             tuple(node for node in bad if node.following),
             self.opens[token],
             ended is not None and self.opens[token],
-            any(node.is_end for node in bad),
-            self._position(state),
+            any(node.is_end for node in bad) and (state.prefix is None or self.opens[token]),
+            None if state.prefix is None else state.prefix.following.get(token),
         )
         if not reached:
             return Move(after)

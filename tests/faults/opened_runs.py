@@ -107,6 +107,7 @@ curves model -m lm --plot curves.svg -o table.tsv
 translate test.en -m model -m model -o out --alignments links --candidates lexicon --replace-unk lexicon
 translate test.en -m model --markup xml --protect placeholders --protect patterns -o out
 translate test.en -m model --terms glossary -o out
+translate test.en -m model --prefix test.fr -o out
 translate test.en -m model --segment --reverse-model reverse --segments segments -o out
 translate test.en -m model --segment random --segment-lengths lengths
 score test.en test.fr -m model -o out
