@@ -38,13 +38,20 @@ class LinePrefix(NamedTuple):
 class PrefixFinder:
     """Finds the tokens that translations with a prefix begin with.
 
+    texts: what each token shows; nothing for markers.
+
     :param model: the model whose target text and vocabulary count.
     """
 
     def __init__(self, model: LoadedModel) -> None:
         self._text, self._vocabulary = model.tgt_text, model.tgt_vocab
         self.boundaries = WordBoundaries.none(len(model.tgt_vocab))
-        spellings = self._text.spellings(self._vocabulary.words)
+        words = self._vocabulary.words
+        spellings = self._text.spellings(words)
+        self.texts = [
+            b"" if self._text.marks(word) else text
+            for word, (text, _) in zip(words, spellings, strict=True)
+        ]
         numbered = list(enumerate(spellings))[len(SPECIAL_WORDS) :]
         self._sorted = sorted((spelling, token) for token, (spelling, _) in numbered)
         self._open: dict[bytes, list[int]] = {}  # tokens that others of the word may follow

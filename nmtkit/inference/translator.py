@@ -21,7 +21,7 @@ import torch
 
 from nmtkit.config import SearchConfig, SearchSettings, parse_section, rename_settings
 from nmtkit.config_io import warn_of_old_names
-from nmtkit.errors import ModelError, refuse_string
+from nmtkit.errors import ConfigError, ModelError, refuse_string
 from nmtkit.inference.ensemble import CandidateLists, Ensemble, SourceTokens, one_thread_if
 from nmtkit.inference.stream_batching import (
     WINDOW_BATCHES,
@@ -45,6 +45,7 @@ from nmtkit.special_symbols import UNK
 from nmtkit.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    from nmtkit.inference.alternatives import Alternative, AlternativesFinder
     from nmtkit.inference.prefixes import LinePrefix, PrefixFinder
     from nmtkit.inference.terms import LineTerms, TermFinder, TermsMode
     from nmtkit.search.constraints import Constraints
@@ -89,6 +90,8 @@ class Translator:
         self._candidates = candidates
         self._replacements: Mapping[str, str] | None = None
         self._terms: TermFinder | None = None
+        # made once for all translators that are made from this one
+        self._prefix_finder = functools.cache(functools.partial(_prefix_finder, ensemble))
 
     @classmethod
     def load(
@@ -120,7 +123,7 @@ class Translator:
         """
         table, renamed = rename_settings({"search": settings}, "with_search")
         warn_of_old_names(renamed)
-        translator = copy.copy(self)
+        translator = self._copy()
         changed = {**dataclasses.asdict(self.search), **table["search"]}
         translator.search = parse_section(SearchConfig, changed, "search")
         return translator
@@ -130,7 +133,7 @@ class Translator:
 
         :param candidates: the words of each sentence; None: all words.
         """
-        translator = copy.copy(self)
+        translator = self._copy()
         translator._candidates = candidates
         return translator
 
@@ -142,7 +145,7 @@ class Translator:
         :param tag: one of the tags that the models were trained with, such as "<news>".
         :raises ConfigError: a model has no such tag; the message lists those that it has.
         """
-        translator = copy.copy(self)
+        translator = self._copy()
         translator._ensemble = self._ensemble.with_tag(tag)
         return translator
 
@@ -155,7 +158,7 @@ class Translator:
 
         :param table: source word -> translation; empty: copy all; None: replace nothing.
         """
-        translator = copy.copy(self)
+        translator = self._copy()
         translator._replacements = table
         return translator
 
@@ -176,7 +179,7 @@ class Translator:
 
             text = self._ensemble.first.config.text
             glossary = read_glossary(glossary, (text.src_language, text.tgt_language))
-        translator = copy.copy(self)
+        translator = self._copy()
         finder = None if glossary is None else TermFinder(glossary, self._ensemble.first, mode)
         translator._terms = finder
         return translator
@@ -231,6 +234,24 @@ class Translator:
         return translator._translate_windows(
             lines, tokenized, process_group, find, prefixes=prefixes
         )
+
+    def alternatives(self, source: str, prefix: str = "", n: int = 5) -> "list[Alternative]":
+        """Return likely ways in which a translation goes on after a prefix.
+
+        It is fast enough to be asked at every key: the source line of the last call stays encoded.
+        Terms of a glossary are not considered.
+
+        :param source: source text, one line.
+        :param prefix: the beginning of the translation; it may end in the middle of a word.
+        :param n: maximum number of different next words, or ends of the word that is begun.
+        :return: the best translation with each of them, the best of all first; nothing for a blank
+            line.
+        :raises ConfigError: n is less than 1.
+        """
+        if n < 1:
+            raise ConfigError(f"at least 1 alternative is needed, not {n}")
+        with one_thread_if(True):
+            return self._alternatives_finder.find(source, prefix, n)
 
     def sample(
         self,
@@ -298,7 +319,7 @@ class Translator:
     ) -> "Mapping[int, LinePrefix]":
         """Return the prefixes that are not empty, by the number of the line."""
         return {
-            number: self._prefix_finder.find(
+            number: self._prefix_finder().find(
                 prefix, tokenized, self._ensemble.find_names(line, tokenized)
             )
             for number, (line, prefix) in enumerate(pairs)
@@ -306,10 +327,17 @@ class Translator:
         }
 
     @functools.cached_property
-    def _prefix_finder(self) -> "PrefixFinder":
-        from nmtkit.inference.prefixes import PrefixFinder  # rarely needed: start-up
+    def _alternatives_finder(self) -> "AlternativesFinder":
+        from nmtkit.inference.alternatives import AlternativesFinder  # rarely needed: start-up
 
-        return PrefixFinder(self._ensemble.first)
+        finder = self._prefix_finder()
+        return AlternativesFinder(self._ensemble, self.search, finder, self._candidates)
+
+    def _copy(self) -> "Translator":
+        """Return a translator with the same models, whose settings may be changed."""
+        translator = copy.copy(self)
+        vars(translator).pop("_alternatives_finder", None)  # knows the settings
+        return translator
 
     def _find_terms(
         self, lines: Sequence[str], sources: Sequence[SourceTokens]
@@ -384,7 +412,7 @@ class Translator:
         if with_terms and self._terms is not None:
             boundaries = self._terms.boundaries
         elif constraints:
-            boundaries = self._prefix_finder.boundaries
+            boundaries = self._prefix_finder().boundaries
         encoded = self._ensemble.encoded_batches(
             window.sources, batches, self._candidates, constraints
         )
@@ -490,6 +518,12 @@ class Translator:
         if self._terms is None:
             return []
         return [t.source for t in self._terms.missing(window.terms[number], hypothesis.words)]
+
+
+def _prefix_finder(ensemble: Ensemble) -> "PrefixFinder":
+    from nmtkit.inference.prefixes import PrefixFinder  # rarely needed: start-up
+
+    return PrefixFinder(ensemble.first)
 
 
 class Window(NamedTuple):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from nmtkit.config import TextConfig
 from nmtkit.text.case_markers import CaseMarkers, capitalize
-from nmtkit.text.markers import without_markers
+from nmtkit.text.markers import CAPITAL, UPPER, spacing, without_markers
 from nmtkit.text.names import PLACEHOLDERS, Names, load_names, mask
 from nmtkit.text.normalizer import Normalizer
 from nmtkit.text.scripts import length_in_words, unspaced_characters
@@ -248,6 +248,12 @@ class TextPipeline:
         if model is None:
             return [(False, True) for _ in tokens]
         return [(model.opens(token), model.goes_on(token)) for token in tokens]
+
+    def marks(self, token: str) -> bool:
+        """Return whether a token is a marker, which shows no text."""
+        settings = self._settings
+        is_case = settings.case == "markers" and token in (CAPITAL, UPPER)
+        return is_case or (settings.joiners and spacing(token) is not None)
 
     def spellings(self, tokens: Iterable[str]) -> list[tuple[bytes, bool]]:
         """Return for each token of the vocabulary its text, and whether its word may go on."""
