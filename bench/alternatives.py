@@ -1,12 +1,12 @@
 """Measure how long `Translator.alternatives` takes, the answer to each key of someone who types.
 
     python bench/alternatives.py MODEL SRC TGT [--words 20 30] [--lines 50] [--n 5] [--threads 1]
-        [--fast] [--output FILE]
+        [--quantize] [--output FILE]
 
-SRC and TGT are raw lines and their translations. Of lines of 20 to 30 source words, the beginning
-of the translation is asked for at every tenth of its length, in mid-word too. *New line* is the
-first question about a line, which encodes it. Times are those of the process, so that a busy
-machine changes them little.
+SRC and TGT are raw lines and their translations. Lines of 20 to 30 source words are asked about
+with the beginning of the translation, of every tenth of its length, in mid-word too. *New line* is
+the first question about a line, which encodes it and has no prefix. Times are those of the process,
+so that a busy machine changes them little.
 """
 
 import argparse
@@ -52,8 +52,11 @@ def main(arguments: Sequence[str]) -> int:
     pairs = [pair for pair in read_parallel(*options.text) if least <= len(pair[0].split()) <= most]
     pairs = pairs[: options.lines + 1]
     translator = Translator.load(options.model, device="cpu", quantize=options.quantize)
-    translator.alternatives(*pairs.pop(0))  # allocates memory
-    first, later, counts = [], [], []
+    warm_up = pairs.pop(0)
+    translator.alternatives(warm_up[0], warm_up[1][:9])  # allocates memory
+    first: list[float] = []
+    later: list[float] = []
+    counts: list[int] = []
     for source, target in pairs:
         for part in range(PARTS):
             prefix = target[: len(target) * part // PARTS]

@@ -10,19 +10,19 @@ import torch
 
 from nmtkit.config import SearchConfig
 from nmtkit.inference.ensemble import CandidateLists, Ensemble, SourceTokens, candidate_rows
-from nmtkit.inference.prefixes import PrefixFinder
+from nmtkit.inference.prefixes import LinePrefix, PrefixFinder
 from nmtkit.inference.translation import Source, Translation, translation_of
 from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.beam import search_batches
-from nmtkit.search.branches import Branch, Prefix, find_branches
+from nmtkit.search.branches import Branch, find_branches
+from nmtkit.search.candidates import CandidateScorer
 from nmtkit.search.constraints import Constraints
+from nmtkit.search.forced_decoding import Begun, decode_forced
 from nmtkit.search.forced_prefix import chain
 from nmtkit.search.hypothesis import Hypothesis
+from nmtkit.search.next_token import NextTokenScorer
 from nmtkit.special_symbols import EOS
 from nmtkit.text.scripts import unspaced_characters
-
-MAX_BEAM = 2
-"""Beam size of the continuations, which are many."""
 
 SPARE_BRANCHES = 2
 """Branches besides half as many again as words are wanted: different tokens may begin one word."""
@@ -47,7 +47,7 @@ class AlternativesFinder:
     """Finds continuations of translations of a source line, which is encoded once.
 
     :param ensemble: the models, optimised for search.
-    :param search: search settings; the beam has at most `MAX_BEAM` hypotheses.
+    :param search: search settings; the best token is chosen at each step, as if the beam were 1.
     :param candidates: words that translations may use; None: all.
     """
 
@@ -59,9 +59,9 @@ class AlternativesFinder:
         candidates: CandidateLists | None = None,
     ) -> None:
         self._ensemble, self._prefixes, self._candidates = ensemble, prefixes, candidates
-        beam = min(search.beam, MAX_BEAM)
-        self._search = dataclasses.replace(search, beam=beam, coverage_penalty=0.0)
+        self._search = dataclasses.replace(search, beam=1, coverage_penalty=0.0)
         self._last: tuple[str, tuple[SourceTokens, EncodedBatch]] | None = None
+        self._begun: Begun | None = None  # of the last line
 
     def find(self, line: str, text: str, n: int) -> list[Alternative]:
         """Return at most n continuations, the best translation first; nothing for a blank line.
@@ -73,21 +73,21 @@ class AlternativesFinder:
             return []
         names = self._ensemble.find_names(line)
         prefix = self._prefixes.find(text, names=names)
-        start = Prefix(prefix.node, bool(prefix.text.endings) and prefix.node is not None)
-        batch = self._with_candidates(encoded, tokens, [prefix.constraints])
-        ensemble, count = self._ensemble, n + n // 2 + SPARE_BRANCHES
-        texts, averaging = self._prefixes.texts, ensemble.averaging
-        with ensemble.error_context(), torch.inference_mode():
+        count = n + n // 2 + SPARE_BRANCHES
+        with self._ensemble.error_context(), torch.inference_mode():
+            batch, scorer = self._with_candidates(encoded, tokens, prefix)
+            models, texts = self._ensemble.models, self._prefixes.texts
+            begun = self._begin(batch, scorer, prefix.ids)
             branches = find_branches(
-                ensemble.models, batch, self._search, start, count, texts, averaging
+                models, batch, scorer, self._search, begun, prefix.rest, count, texts
             )
-            continued = self._continue(branches, tokens, encoded) if branches else []
+            continued = self._continue(branches, batch._replace(begun=begun)) if branches else []
         source, found = Source(tokens[0], names), []
         for branch, hypothesis in zip(branches, continued, strict=True):
             best = translation_of(
-                ensemble.first, source, hypothesis, self._search, False, None, (), prefix
+                self._ensemble.first, source, hypothesis, self._search, False, None, (), prefix
             )
-            found.append((best, _word_at(best.text, text, branch)))
+            found.append((best, _word_at(best.text, prefix, branch)))
         return _with_different_words(found, n)
 
     def _encoded(self, line: str) -> tuple[SourceTokens, EncodedBatch]:
@@ -97,28 +97,42 @@ class AlternativesFinder:
             tokens = self._ensemble.source_tokens(line)
             encoded = EncodedBatch(*self._ensemble.encode([tokens]))
             last = self._last = (line, (tokens, encoded))
+            self._begun = None
         return last[1]
 
     def _with_candidates(
-        self, batch: EncodedBatch, tokens: SourceTokens, constraints: Sequence[Constraints]
-    ) -> EncodedBatch:
-        """Return sentences with constraints, and with their candidates if there are any."""
-        batch = batch._replace(constraints=constraints)
+        self, batch: EncodedBatch, tokens: SourceTokens, prefix: LinePrefix
+    ) -> tuple[EncodedBatch, NextTokenScorer | CandidateScorer]:
+        """Return a sentence with its candidates, if there are any, and the scorer of tokens."""
+        layers = [model.output_layer() for model in self._ensemble.models]
+        averaging = self._ensemble.averaging
         if self._candidates is None:
-            return batch
-        rows = candidate_rows([tokens] * len(constraints), self._candidates, constraints)
-        return batch._replace(candidates=rows.to(batch.lengths.device))
+            return batch, NextTokenScorer(layers, averaging)
+        rows = candidate_rows([tokens], self._candidates, [prefix.constraints])
+        rows = rows.to(batch.lengths.device)
+        return batch._replace(candidates=rows), CandidateScorer(layers, rows, averaging)
 
-    def _continue(
-        self, branches: Sequence[Branch], tokens: SourceTokens, encoded: EncodedBatch
-    ) -> list[Hypothesis]:
+    def _begin(
+        self,
+        batch: EncodedBatch,
+        scorer: NextTokenScorer | CandidateScorer,
+        ids: tuple[int, ...],
+    ) -> Begun:
+        """Return the whole words of a prefix, decoded; what was decoded last is kept."""
+        before = self._begun
+        is_known = before is not None and ids[: len(before.tokens)] == before.tokens
+        if not is_known or self._candidates is not None:  # probabilities are of other candidates
+            before = None
+        self._begun = decode_forced(self._ensemble.models, batch, scorer, ids, before)
+        return self._begun
+
+    def _continue(self, branches: Sequence[Branch], batch: EncodedBatch) -> list[Hypothesis]:
         """Return the best translation that begins as each branch does."""
-        constraints = [Constraints(prefix=chain(branch.tokens)) for branch in branches]
-        copies = encoded.select(torch.zeros(len(branches), dtype=torch.int64).to(encoded.lengths))
-        batch = self._with_candidates(copies, tokens, constraints)
+        copies = batch.select(torch.zeros(len(branches), dtype=torch.int64).to(batch.lengths))
+        own = [Constraints(prefix=chain(branch.tokens)) for branch in branches]
         found = search_batches(
             self._ensemble.models,
-            [batch],
+            [copies._replace(constraints=own)],
             self._search,
             averaging=self._ensemble.averaging,
             boundaries=self._prefixes.boundaries,
@@ -126,16 +140,17 @@ class AlternativesFinder:
         return [best for best, *_ in found]
 
 
-def _word_at(text: str, prefix: str, branch: Branch) -> str:
+def _word_at(text: str, prefix: LinePrefix, branch: Branch) -> str:
     """Return the word of a translation that follows a prefix, or that its last word has become.
 
     In scripts without blanks it is the token that follows.
     """
-    start = len(prefix)
-    while start and not prefix[start - 1].isspace():
+    given = prefix.text.text
+    start = len(given)
+    while prefix.rest is not None and start and not given[start - 1].isspace():
         start -= 1
     match = _WORD.match(text, start)
-    if match is None or (start == len(prefix) and branch.tokens[-1] == EOS):
+    if match is None or branch.tokens[-1] == EOS:
         return ""
     if unspaced_characters(match[1]):
         return branch.spelling.decode("utf-8", errors="ignore").strip()

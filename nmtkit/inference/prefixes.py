@@ -21,18 +21,28 @@ MAX_SPELLINGS = 1000
 class LinePrefix(NamedTuple):
     """The prefix of a line's translations.
 
-    text: its tokens. node: what translations begin with; None: anything. forced: number of tokens
-    of its whole words.
+    text: its tokens. ids: those of its whole words, by which translations begin. rest: what
+    follows them; None: anything.
     """
 
     text: TextPrefix
-    node: PrefixNode | None
-    forced: int
+    ids: tuple[int, ...]
+    rest: PrefixNode | None
 
     @property
     def constraints(self) -> Constraints:
         """Constraints on the translations."""
         return Constraints(prefix=self.node)
+
+    @property
+    def open_word(self) -> str:
+        """The last word, if it may go on."""
+        return "" if self.rest is None else self.text.last_word
+
+    @property
+    def node(self) -> PrefixNode | None:
+        """What translations begin with; None: anything."""
+        return chain(self.ids, self.rest)
 
 
 class PrefixFinder:
@@ -79,7 +89,7 @@ class PrefixFinder:
                 nodes += [found] if found is not None else []
         if not nodes:
             ids += self._vocabulary.ids(prefix.split)
-        return LinePrefix(prefix, chain(ids, joined(nodes) if nodes else None), len(ids))
+        return LinePrefix(prefix, tuple(ids), joined(nodes) if nodes else None)
 
     def _node(self, spelling: bytes) -> PrefixNode | None:
         """Return the node before tokens that spell a text, or more; None if no tokens do."""

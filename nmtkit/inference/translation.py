@@ -100,8 +100,8 @@ def translation_of(
         output_tokens = _with_names(output_tokens, source.names)
     text = model.tgt_text.line(output_tokens, tokenized)
     if prefix is not None:
-        beginning = model.tgt_text.line(output_tokens[: prefix.forced], tokenized)
-        text = prefix.text.put_before(text, beginning + prefix.text.last_word)
+        beginning = model.tgt_text.line(output_tokens[: len(prefix.ids)], tokenized)
+        text = prefix.text.put_before(text, beginning + prefix.open_word)
     return Translation(
         text=text,
         tokens=tokens,

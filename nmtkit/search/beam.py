@@ -87,6 +87,7 @@ from nmtkit.special_symbols import BOS, EOS
 if TYPE_CHECKING:
     from nmtkit.search.constrained_beam import ConstrainedRows
     from nmtkit.search.constraints import WordBoundaries
+    from nmtkit.search.forced_decoding import Begun
 
 MAX_LOG_PROB = 1e-3
 """Upper limit of log-probabilities, which rounding may lift above 0."""
@@ -357,6 +358,10 @@ class _BeamSearch:
         pairs = zip(self._models, batch.encoded, strict=True)
         states = [model.initial_state(source) for model, source in pairs]
         beam = initial_beam(batch.lengths, self.history, self._settings, self._n_best)
+        if batch.begun is not None:
+            beam = begin(beam, batch.begun, self.history)
+            rows = torch.zeros_like(batch.lengths)
+            states = [state.select_sentences(rows) for state in batch.begun.states]
         if self._boundaries is None:
             return states, beam, None
         from nmtkit.search.constrained_beam import ConstrainedRows  # rarely needed: start-up
@@ -384,6 +389,16 @@ def initial_beam(
         nodes=roots,
         scores=scores,
     )
+
+
+def begin(beam: Beam, begun: "Begun", history: BeamHistory) -> Beam:
+    """Return the beam after the given beginning of all translations."""
+    nodes, scores = beam.nodes, beam.scores
+    for token, score in zip(begun.tokens, begun.scores, strict=True):
+        scores = torch.full_like(scores, score)
+        nodes = history.add_nodes(torch.full_like(nodes, token), nodes, scores)
+    last, steps = torch.full_like(beam.tokens, begun.last), beam.steps + len(begun.tokens)
+    return beam._replace(tokens=last, nodes=nodes, scores=scores, steps=steps)
 
 
 def prune(expansions: Expansions, widths: Tensor, shrinking: bool) -> Pruned:

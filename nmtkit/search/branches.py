@@ -13,31 +13,22 @@ from nmtkit.config import SearchConfig
 from nmtkit.models.base import TranslationModel
 from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.candidates import CandidateScorer
+from nmtkit.search.forced_decoding import Begun
 from nmtkit.search.forced_prefix import PrefixNode
-from nmtkit.search.model_averaging import EQUAL_WEIGHTS, ModelAveraging
-from nmtkit.search.next_token import NextTokenScorer, predict
+from nmtkit.search.next_token import NextTokenScorer, TokenMask, predict
 from nmtkit.search.search_settings import mask_tokens
-from nmtkit.special_symbols import BOS, EOS, UNK
+from nmtkit.special_symbols import EOS, UNK
 
 MAX_INVISIBLE = 8
 """Tokens without text that a way may have."""
 
 
-class Prefix(NamedTuple):
-    """The prefix of a translation.
-
-    node: its beginning; None: there is none. is_open: its last word may go on.
-    """
-
-    node: PrefixNode | None = None
-    is_open: bool = False
-
-
 class Branch(NamedTuple):
     """A way to go on; the best come first when they are sorted.
 
-    cost: - log p. tokens: all tokens from the beginning on. node: where in the prefix it is; None
-    behind. spelling: bytes of the tokens behind the prefix. parent: slot of the branch before.
+    cost: - log p. tokens: those behind the prefix's whole words. node: where in the rest of the
+    prefix it is; None behind. spelling: text of the tokens behind the whole words, or of the token
+    that ends the prefix and those after it. parent: slot of the branch before.
     """
 
     cost: float
@@ -58,40 +49,37 @@ class Branch(NamedTuple):
 def find_branches(
     models: Sequence[TranslationModel],
     batch: EncodedBatch,
+    scorer: NextTokenScorer | CandidateScorer,
     settings: SearchConfig,
-    prefix: Prefix,
+    begun: Begun,
+    rest: PrefixNode | None,
     count: int,
     spellings: Sequence[bytes],
-    averaging: ModelAveraging = EQUAL_WEIGHTS,
 ) -> list[Branch]:
     """Return at most `count` branches, the most probable first.
 
     :param batch: one sentence.
-    :param prefix: what all begin with.
+    :param begun: the whole words of the prefix, decoded.
+    :param rest: what follows them; None: anything.
     :param spellings: text of each token; empty for markers.
     """
-    layers = [model.output_layer() for model in models]
-    if batch.candidates is None:
-        scorer: NextTokenScorer | CandidateScorer = NextTokenScorer(layers, averaging, count)
-    else:
-        scorer = CandidateScorer(layers, batch.candidates, averaging)
-    pairs = zip(models, batch.encoded, strict=True)
-    states = [model.initial_state(source) for model, source in pairs]
-    active, found = [Branch(0.0, (), prefix.node)], list[Branch]()
-    limit = MAX_INVISIBLE + (prefix.node.length if prefix.node else 0)
-    while active and len(active[0].tokens) < limit:
-        last = [one.tokens[-1] if one.tokens else BOS for one in active]
+    states, active, found = begun.states, [Branch(0.0, (), rest)], list[Branch]()
+    steps = torch.full_like(batch.lengths, len(begun.tokens))
+    for _ in range(MAX_INVISIBLE + (rest.length if rest else 0)):
+        last = [one.tokens[-1] if one.tokens else begun.last for one in active]
         tokens = batch.lengths.new_tensor([last])  # [1, k]
         readouts, states, _ = predict(models, tokens, states, batch.encoded)
-        best = _best_tokens(active, scorer, readouts, batch.lengths, settings, count)
-        expanded = [_after(active, *one, prefix.is_open, spellings) for one in best]
+        mask = mask_tokens(steps, tokens, batch.lengths, settings)
+        best = _best_tokens(active, scorer, readouts, mask, count)
+        expanded = [_after(active, *one, spellings) for one in best]
         found = sorted(found + [one for one in expanded if one.is_whole])[:count]
         bound = found[-1].cost if len(found) == count else float("inf")
-        others = sorted(one for one in expanded if not one.is_whole and one.cost < bound)
-        active = others[:count]
+        active = sorted(one for one in expanded if not one.is_whole and one.cost < bound)[:count]
+        if not active:
+            break
         parents = batch.lengths.new_tensor([[one.parent for one in active]])
-        if active:
-            states = [state.select_hypotheses(parents) for state in states]
+        states = [state.select_hypotheses(parents) for state in states]
+        steps = steps + 1
     return found
 
 
@@ -99,16 +87,10 @@ def _best_tokens(
     branches: Sequence[Branch],
     scorer: NextTokenScorer | CandidateScorer,
     readouts: Sequence[torch.Tensor],
-    lengths: torch.Tensor,
-    settings: SearchConfig,
+    mask: TokenMask,
     count: int,
 ) -> list[tuple[int, int, float]]:
     """Return the best tokens after each branch: its slot, the token, log p."""
-    if len(branches) == 1 and branches[0].node and len(branches[0].node.following) == 1:
-        (token,) = branches[0].node.following  # its probability changes no order
-        return [(0, token, 0.0)]
-    steps = torch.full_like(lengths, len(branches[0].tokens))
-    mask = mask_tokens(steps, readouts[0][:, :, 0], lengths, settings)
     found = []
     for chunk, log_probs in scorer.log_probs(readouts):
         mask.select(chunk)._replace(unk=False).apply(log_probs)
@@ -130,12 +112,10 @@ def _after(
     slot: int,
     token: int,
     log_prob: float,
-    is_open: bool,
     spellings: Sequence[bytes],
 ) -> Branch:
     """Return a branch with one more token."""
     before = branches[slot]
     node = before.node and before.node.following[token]
-    is_shown = before.node is None or (node is None and is_open)
-    spelling = before.spelling + (spellings[token] if is_shown else b"")
+    spelling = before.spelling + (spellings[token] if node is None else b"")
     return Branch(before.cost - log_prob, (*before.tokens, token), node, spelling, slot)
