@@ -137,6 +137,27 @@ class Rule(NamedTuple):
     may_end: bool = True
 
 
+class StateView(NamedTuple):
+    """What follows from a state; computed once, as looking up a state takes time.
+
+    unmet: the terms that a hypothesis lacks. level: how many it has or has begun. idle: the states
+    after a token of no sequence whose word is closed, and whose word is open. idle_level: their
+    level. sequences: tokens that begin a sequence or go on with one, in one or two dictionaries.
+    rule: what may follow, as long as there are more tokens left than `needed`. moves: those known,
+    by order and token. steps: what `ConstrainedSentence.steps` has found.
+    """
+
+    unmet: Tokens
+    level: int
+    idle: tuple[State, State]
+    idle_level: int
+    sequences: tuple[dict[int, _Node], ...]
+    rule: Rule
+    needed: int
+    moves: dict[tuple[Tokens, int], Move]
+    steps: list[Tokens]
+
+
 class ConstrainedSentence:
     """The states that hypotheses of a sentence pass through."""
 
@@ -152,9 +173,7 @@ class ConstrainedSentence:
                 last.ends.add(number)
                 for node in path:
                     node.below.add(number)
-        self._moves: dict[tuple[State, Tokens], dict[int, Move]] = {}
-        self._rules: dict[State, tuple[Rule, int]] = {}
-        self._steps: dict[State, Tokens] = {}
+        self._views: dict[State, StateView] = {}
         self._numbers = tuple(range(len(constraints.terms)))
 
     @property
@@ -226,43 +245,60 @@ class ConstrainedSentence:
         :param order: the terms that are not met; of several that a token could begin, the first
             one is begun. None: in the order of the constraints.
         """
-        order = self.unmet(state) if order is None else order
-        known = self._moves.setdefault((state, order), {})
-        move = known.get(token)
+        view = self.view(state)
+        key = view.unmet if order is None else order, token
+        move = view.moves.get(key)
         if move is None:
-            move = known[token] = self._move(state, token, order)
+            move = view.moves[key] = self._move(state, token, key[0])
         return move
 
     def is_idle(self, state: State, token: int) -> bool:
         """Return whether a token neither begins a sequence nor goes on with one, or the prefix."""
         if state.prefix is not None:
             return False
-        nodes = (self._terms, self._bad, *(node for node, _ in state.begun), *state.bad)
-        return not any(token in node.following for node in nodes)
+        return not any(token in nodes for nodes in self.view(state).sequences)
 
-    def idle(self, state: State, is_open: bool) -> State:
-        """Return the state after a token of no sequence, behind the prefix.
-
-        :param is_open: its word may go on.
-        """
-        return State(state.met, is_open=is_open)
+    def view(self, state: State) -> StateView:
+        """Return what follows from a state."""
+        view = self._views.get(state)
+        if view is None:
+            begun = (*(node for node, _ in state.begun), *state.bad)
+            following = (node.following for node in (self._terms, *begun))
+            small = {token: node for nodes in following for token, node in nodes.items()}
+            idle = State(state.met), State(state.met, is_open=True)
+            rule, needed = self._new_rule(state)
+            view = self._views[state] = StateView(
+                self.unmet(state),
+                self.level(state),
+                idle,
+                self.level(idle[0]),
+                tuple(filter(None, (small, self._bad.following))),
+                rule,
+                needed,
+                {},
+                [],
+            )
+        return view
 
     def steps(self, state: State) -> Tokens:
         """Return the tokens that begin a term that is not met, or go on with it."""
-        if state not in self._steps:
-            fresh = ((self._terms, term) for term in self.unmet(state))
+        view = self.view(state)
+        if not view.steps:
+            fresh = ((self._terms, term) for term in view.unmet)
             pairs = (*state.begun, *fresh)
             tokens = dict.fromkeys(token for node, term in pairs for token in node.steps_of(term))
-            self._steps[state] = tuple(token for token in tokens if self.move(state, token).rivals)
-        return self._steps[state]
+            found = tuple(token for token in tokens if self.move(state, token).rivals)
+            view.steps.append(found)
+        return view.steps[0]
 
     def rule(self, state: State, tokens_left: int) -> Rule:
         """Return what may follow a hypothesis.
 
         :param tokens_left: how many tokens it may still have, `</s>` counted.
         """
-        rule, needed = self._rules.get(state) or self._new_rule(state)
-        if tokens_left > needed:
+        view = self.view(state)
+        rule = view.rule
+        if tokens_left > view.needed:
             return rule
         steps = sorted(set(self._urgent_steps(state)) - rule.banned)
         return Rule(torch.tensor(steps), may_end=False) if steps else rule
@@ -272,13 +308,10 @@ class ConstrainedSentence:
         complete = self.is_complete(state) or not self.constraints.strict
         needed = -1 if complete else self._needed(state)
         if state.prefix is not None:
-            found = Rule(state.prefix.tokens), -1
-        else:
-            banned = frozenset(self._ends_of_forbidden(state))
-            goes_on = True if state.must_go_on else False if state.has_ended else None
-            found = Rule(None, banned, goes_on, complete and not state.must_go_on), needed
-        self._rules[state] = found
-        return found
+            return Rule(state.prefix.tokens), -1
+        banned = frozenset(self._ends_of_forbidden(state))
+        goes_on = True if state.must_go_on else False if state.has_ended else None
+        return Rule(None, banned, goes_on, complete and not state.must_go_on), needed
 
     def _urgent_steps(self, state: State) -> Tokens:
         """Return the tokens that go on with what is begun, or else begin something."""
