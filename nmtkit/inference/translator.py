@@ -388,21 +388,37 @@ class Translator:
         return [hypotheses[:n_best] for hypotheses in n_best_lists]
 
     def _search(self, window: "Window", batches: Batches, width: int) -> list[NBest]:
-        """Search, first without terms; then again where a translation lacks some."""
-        found = self._constrained_search(window, batches, width, False)
-        if self._terms is None:
-            return found
-        numbers = itertools.chain.from_iterable(batches)
-        lines = {number: index for index, number in enumerate(numbers)}
-        lacking = [
-            [n for n in batch if not self._terms.are_kept(window.terms[n], found[lines[n]])]
+        """Search, first without terms; then again where a translation lacks some.
+
+        Lines that have no term's translation among their candidates are searched with terms at
+        once.
+        """
+        terms = self._terms
+        if terms is None:
+            return self._constrained_search(window, batches, width, False)
+        hopeless = set[int]()
+        if self._candidates is not None:
+            for number in itertools.chain.from_iterable(batches):
+                tokens, line = window.sources[number][0], window.terms[number]
+                if line.terms and not terms.may_be_kept(line, self._candidates.candidates(tokens)):
+                    hopeless.add(number)
+        found: dict[int, NBest] = {}
+        first = [[n for n in batch if n not in hopeless] for batch in batches]
+        found.update(self._search_some(window, first, width, False))
+        again = [
+            [n for n in batch if n not in found or not terms.are_kept(window.terms[n], found[n])]
             for batch in batches
         ]
-        again = [batch for batch in lacking if batch]
-        results = self._constrained_search(window, again, width, True)
-        for number, n_best in zip(itertools.chain.from_iterable(again), results, strict=True):
-            found[lines[number]] = n_best
-        return found
+        found.update(self._search_some(window, again, width, True))
+        return [found[number] for number in itertools.chain.from_iterable(batches)]
+
+    def _search_some(
+        self, window: "Window", batches: Batches, width: int, with_terms: bool
+    ) -> Iterator[tuple[int, NBest]]:
+        """Yield the translations of lines with their numbers; batches may be empty."""
+        filled = [batch for batch in batches if batch]
+        results = self._constrained_search(window, filled, width, with_terms)
+        yield from zip(itertools.chain.from_iterable(filled), results, strict=True)
 
     def _constrained_search(
         self, window: "Window", batches: Batches, width: int, with_terms: bool
