@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from nmtkit.errors import OutputError as OutputError
     from nmtkit.evaluation.metrics import evaluate as evaluate
     from nmtkit.inference.aligner import Aligner as Aligner
+    from nmtkit.inference.alternatives import Alternative as Alternative
     from nmtkit.inference.document import translate_document as translate_document
     from nmtkit.inference.embedder import Embedder as Embedder
     from nmtkit.inference.markup_translator import MarkupTranslator as MarkupTranslator
@@ -51,6 +52,7 @@ if "OMP_WAIT_POLICY" not in os.environ:
 
 _PUBLIC = {
     "Aligner": "nmtkit.inference.aligner",
+    "Alternative": "nmtkit.inference.alternatives",
     "ConfigError": "nmtkit.errors",
     "DataError": "nmtkit.errors",
     "Embedder": "nmtkit.inference.embedder",
@@ -79,6 +81,7 @@ _PUBLIC = {
 
 __all__ = [
     "Aligner",
+    "Alternative",
     "ConfigError",
     "DataError",
     "Embedder",

@@ -24,7 +24,7 @@ DOCUMENT_RULES: list[Rule] = [
     *excludes(
         "--format",
         *("--n-best", "--sample", "--scores", "--counts", "--json", "--alignments"),
-        *("--confidence", "--min-confidence"),
+        *("--confidence", "--min-confidence", "--prefix"),
         because="the output is the file, translated",
     ),
     *excludes("--format", "--markup", because="a format says what markup is"),

@@ -58,6 +58,7 @@ def command(
     confidence: bool,
     min_confidence: float | None,
     low_confidence: str,
+    prefix: str | None,
     batch_size: int,
     device: str,
     threads: int,
@@ -113,6 +114,9 @@ def command(
     With --format the output is INPUT with its texts translated, and every other byte as it was.
     Entries of PO, XLIFF and TMX are translated if they have no translation yet. What was left as it
     is is reported with its line.
+
+    Line N of --prefix FILE is the beginning of translation N; it may end in the middle of a word,
+    and is empty where there is none. All hypotheses begin with exactly this text.
 
     Examples:
       nmtkit translate -m model < test.en > test.fr
@@ -187,7 +191,12 @@ def command(
                 )
             else:
                 translations = translator.translate(
-                    lines, n_best or 1, tokenized, aligned, process_group
+                    lines,
+                    n_best or 1,
+                    tokenized,
+                    aligned,
+                    process_group,
+                    prefixes=LineStream(prefix) if prefix else None,
                 )
             if not sample:
                 from nmtkit.io.folder_files import has_calibration

@@ -6,7 +6,7 @@ import click
 
 from nmtkit.cli.command import FILES, group, option
 from nmtkit.cli.document_options import DOCUMENT_RULES, document_options
-from nmtkit.cli.rules import Rule, different_files, excludes, exclusive, needs
+from nmtkit.cli.rules import Rule, different_files, excludes, exclusive, needs, one_stdin
 from nmtkit.cli.search_options import RENAMED_SEARCH, search_options
 from nmtkit.cli.segment_options import SEGMENT_RULES, segment_options
 from nmtkit.cli.shared_options import (
@@ -46,11 +46,21 @@ RULES: list[Rule] = [
     exclusive("--min-confidence", "--n-best", because="the list has the confidences"),
     needs("--low-confidence", "--min-confidence"),
     *excludes(
-        "--segment", "--n-best", "--sample", "--alignments", "--markup", "--protect", "--terms"
+        "--segment",
+        "--n-best",
+        "--sample",
+        "--alignments",
+        "--markup",
+        "--protect",
+        "--terms",
+        "--prefix",
     ),
     *DOCUMENT_RULES,
     needs("--terms-mode", "--terms"),
     exclusive("--sample", "--terms", because="terms are for search"),
+    exclusive("--sample", "--prefix", because="prefixes are for search"),
+    *excludes("--prefix", "--markup", "--protect", because="they are put back afterwards"),
+    one_stdin("INPUT", "--prefix"),
     *excludes("--sample", "--markup", "--protect", because="samples are not aligned"),
     *excludes("--tokenized", "--markup", "--protect", because="they are found in raw text"),
     *excludes("--replace-unk", "--markup", "--protect", because="unknown words are aligned, too"),
@@ -158,6 +168,12 @@ MARKUP_AND_TERMS = group(
         default="strict",
         help="Have the terms in every translation ('strict'), or prefer translations that have them"
         " ('soft').",
+    ),
+    option(
+        "--prefix",
+        type=FILE,
+        metavar="FILE",
+        help="Begin each translation with the same line of FILE, which may end in mid-word.",
     ),
 )
 

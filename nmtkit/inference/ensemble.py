@@ -182,17 +182,11 @@ class Ensemble:
         for batch in batches:
             batch_sentences = [sentences[number] for number in batch]
             encoded, lengths = self.encode(batch_sentences)
+            own = [constraints[number] for number in batch] if constraints else ()
             lists = None
             if candidates is not None:
-                ids = [candidates.candidates(tokens[0]) for tokens in batch_sentences]
-                rows = [torch.as_tensor(line_ids, dtype=torch.int64) for line_ids in ids]
-                if constraints:
-                    wanted = [torch.tensor(constraints[n].tokens).long() for n in batch]
-                    pairs = zip(rows, wanted, strict=True)
-                    rows = [torch.unique(torch.cat(pair)) for pair in pairs]  # ascending
-                lists = pad_sequence(rows, batch_first=True, padding_value=PADDING)  # [B, K]
+                lists = candidate_rows(batch_sentences, candidates, own)
                 lists = lists.to(lengths.device, non_blocking=True)
-            own = [constraints[number] for number in batch] if constraints else ()
             yield EncodedBatch(encoded, lengths, lists, own)
 
     def source_batch(self, sentences: Sequence[SourceTokens], number: int) -> tuple[Tensor, Tensor]:
@@ -203,6 +197,25 @@ class Ensemble:
         member = self.members[number]
         ids, mask = pad([[*member.src_vocab.ids(tokens[number]), EOS] for tokens in sentences])
         return ids.to(member.device, non_blocking=True), mask
+
+
+def candidate_rows(
+    sentences: Sequence[SourceTokens],
+    candidates: CandidateLists,
+    constraints: "Sequence[Constraints]",
+) -> Tensor:
+    """Return the words that the translation of each sentence may use; see `EncodedBatch`.
+
+    :param constraints: of each sentence, whose tokens are added; empty if there are none.
+    :return: Shape: [B, K], int64.
+    """
+    ids = [candidates.candidates(tokens[0]) for tokens in sentences]
+    rows = [torch.as_tensor(line_ids, dtype=torch.int64) for line_ids in ids]
+    if constraints:
+        wanted = [torch.tensor(one.tokens).long() for one in constraints]
+        pairs = zip(rows, wanted, strict=True)
+        rows = [torch.unique(torch.cat(pair)) for pair in pairs]  # ascending
+    return pad_sequence(rows, batch_first=True, padding_value=PADDING)
 
 
 def _check_same_names(first: LoadedModel, other: LoadedModel, number: int) -> None:

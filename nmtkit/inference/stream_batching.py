@@ -12,6 +12,7 @@ import os
 import stat
 import sys
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Protocol, TypeVar, cast, runtime_checkable
 
@@ -66,7 +67,7 @@ class LineStream:
                 lines.append(self._decode(line))
             yield lines
         if self._invalid > MAX_WARNINGS:
-            log.warning("%s: %d lines are not UTF-8; convert it", self._name, self._invalid)
+            log.warning("%s: %d lines are not UTF-8; convert it", self.name, self._invalid)
 
     def __iter__(self) -> Iterator[str]:
         """Yield the lines one by one."""
@@ -74,7 +75,8 @@ class LineStream:
             yield from window
 
     @property
-    def _name(self) -> str:
+    def name(self) -> str:
+        """Name of the file, for messages."""
         return "stdin" if str(self._path) == STANDARD else str(self._path)
 
     def _decode(self, line: bytes) -> str:
@@ -83,7 +85,7 @@ class LineStream:
         except UnicodeDecodeError:
             self._invalid += 1
             if self._invalid <= MAX_WARNINGS:
-                place = f"{self._name}:{self.lines_read}"
+                place = f"{self.name}:{self.lines_read}"
                 log.warning("%s: not UTF-8; invalid bytes became U+FFFD", place)
             return line.decode("utf-8", errors="replace")
 
@@ -113,6 +115,36 @@ def windows(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
             window = []
     if window:
         yield window
+
+
+def windows_with_prefixes(
+    lines: Iterable[str], size: int, prefixes: Iterable[str] | None
+) -> Iterator[list[tuple[str, str]]]:
+    """Yield at most `size` lines at a time, each with the prefix of its translations.
+
+    :param prefixes: one for each line; None: all are empty.
+    :raises DataError: there are more or fewer prefixes than lines; the message names file and line.
+    """
+    waiting, count = iter(prefixes or ()), 0
+    for window in windows(lines, size):
+        part = [""] * len(window) if prefixes is None else list(islice(waiting, len(window)))
+        if len(part) < len(window):
+            number = count + len(part) + 1
+            raise DataError(
+                f"{_name_of(prefixes, 'prefixes')}:{number}: there is no prefix for line {number}"
+                f" of {_name_of(lines, 'the input')}; give one line for each, an empty one for none"
+            )
+        count += len(window)
+        yield list(zip(window, part, strict=True))
+    if next(waiting, None) is not None:
+        raise DataError(
+            f"{_name_of(prefixes, 'prefixes')}:{count + 1}: {_name_of(lines, 'the input')} has"
+            f" only {count} lines; leave out prefixes that belong to no line"
+        )
+
+
+def _name_of(lines: object, otherwise: str) -> str:
+    return lines.name if isinstance(lines, LineStream) else otherwise
 
 
 def arriving_windows(descriptor: int, size: int, name: str = STANDARD) -> Iterator[list[bytes]]:

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
 
 from nmtkit.config import SearchConfig
 from nmtkit.model_folder import LoadedModel
@@ -13,6 +15,9 @@ from nmtkit.special_symbols import UNK
 from nmtkit.text.glossary import Glossary, Occurrence, Term
 from nmtkit.text.memo import Memo
 from nmtkit.text.word_offsets import word_offsets
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 TermsMode = Literal["strict", "soft"]
 
@@ -134,6 +139,17 @@ class TermFinder:
         """
         absent = line.sentence.missing(tokens) if line.terms else []
         return [*(line.terms[number] for number in absent), *line.impossible]
+
+    def may_be_kept(self, line: LineTerms, candidates: "npt.ArrayLike") -> bool:
+        """Return whether each term has a translation of candidates alone.
+
+        :param candidates: ids of the words that translations may use, ascending.
+        """
+        known = np.asarray(candidates)
+        return all(
+            any(bool(np.isin(tokens, known).all()) for tokens in alternatives)
+            for alternatives in line.constraints.terms
+        )
 
     def are_kept(self, line: LineTerms, hypotheses: Sequence[Hypothesis]) -> bool:
         """Return whether all hypotheses have the terms of their line, and no forbidden words."""

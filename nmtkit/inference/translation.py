@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
@@ -14,6 +14,9 @@ from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.special_symbols import UNK, UNK_WORD
 from nmtkit.text.names import PLACEHOLDERS, unmask
 from nmtkit.text.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from nmtkit.inference.prefixes import LinePrefix
 
 
 @dataclass(frozen=True)
@@ -78,11 +81,13 @@ def translation_of(
     tokenized: bool,
     replacements: Mapping[str, str] | None,
     missing_terms: Sequence[str] = (),
+    prefix: "LinePrefix | None" = None,
 ) -> Translation:
     """Convert a hypothesis to a translation.
 
     :param replacements: translations of words for `replace_unknown`; None: leave `<unk>`.
     :param missing_terms: terms of a glossary that it lacks.
+    :param prefix: with which its text begins.
     """
     tokens = model.tgt_vocab.tokens(hypothesis.words)
     matrix = None if hypothesis.alignment is None else hypothesis.alignment.cpu()
@@ -98,8 +103,12 @@ def translation_of(
             output_tokens = replace_unknown(tokens, src_words, weights, replacements)
     if model.config.text.copy_names:
         output_tokens = _with_names(output_tokens, source.names)
+    text = model.tgt_text.line(output_tokens, tokenized)
+    if prefix is not None:
+        beginning = model.tgt_text.line(output_tokens[: len(prefix.ids)], tokenized)
+        text = prefix.text.put_before(text, beginning + prefix.open_word)
     return Translation(
-        text=model.tgt_text.line(output_tokens, tokenized),
+        text=text,
         tokens=tokens,
         score=hypothesis.score,
         ranking_score=hypothesis.ranking_score(search),
@@ -157,10 +166,13 @@ def _named(joined: JoinedTokens, names: Sequence[str]) -> JoinedTokens:
     return (unmask(words, names) if names else words), indices
 
 
-def empty_translation() -> Translation:
-    """Return the translation of a line without words, with score 0; no model is run for it."""
+def empty_translation(text: str = "") -> Translation:
+    """Return the translation of a line without words, with score 0; no model is run for it.
+
+    :param text: its prefix.
+    """
     matrix = torch.ones(1, 1)
-    return Translation("", [], 0.0, 0.0, [0.0], True, [], matrix, Alignment([], [], matrix))
+    return Translation(text, [], 0.0, 0.0, [0.0], True, [], matrix, Alignment([], [], matrix))
 
 
 def count_duplicates(samples: Sequence[Translation]) -> list[tuple[Translation, int]]:

@@ -21,9 +21,14 @@ import torch
 
 from nmtkit.config import SearchConfig, SearchSettings, parse_section, rename_settings
 from nmtkit.config_io import warn_of_old_names
-from nmtkit.errors import ModelError, refuse_string
+from nmtkit.errors import ConfigError, ModelError, refuse_string
 from nmtkit.inference.ensemble import CandidateLists, Ensemble, SourceTokens, one_thread_if
-from nmtkit.inference.stream_batching import WINDOW_BATCHES, Batches, share_batches, windows
+from nmtkit.inference.stream_batching import (
+    WINDOW_BATCHES,
+    Batches,
+    share_batches,
+    windows_with_prefixes,
+)
 from nmtkit.inference.translation import (
     Source,
     Translation,
@@ -40,9 +45,12 @@ from nmtkit.special_symbols import UNK
 from nmtkit.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    from nmtkit.inference.alternatives import Alternative, AlternativesFinder
     from nmtkit.inference.confidence.estimator import FeatureReader
+    from nmtkit.inference.prefixes import LinePrefix, PrefixFinder
     from nmtkit.inference.scorer import Scorer
     from nmtkit.inference.terms import LineTerms, TermFinder, TermsMode
+    from nmtkit.search.constraints import Constraints
     from nmtkit.text.glossary import Glossary
 
 NBest = list[Hypothesis]
@@ -85,6 +93,8 @@ class Translator:
         self._replacements: Mapping[str, str] | None = None
         self._terms: TermFinder | None = None
         self._confidence: FeatureReader | None = None
+        # made once for all translators that are made from this one
+        self._prefix_finder = functools.cache(functools.partial(_prefix_finder, ensemble))
 
     @classmethod
     def load(
@@ -116,7 +126,7 @@ class Translator:
         """
         table, renamed = rename_settings({"search": settings}, "with_search")
         warn_of_old_names(renamed)
-        translator = copy.copy(self)
+        translator = self._copy()
         changed = {**dataclasses.asdict(self.search), **table["search"]}
         translator.search = parse_section(SearchConfig, changed, "search")
         return translator
@@ -126,7 +136,7 @@ class Translator:
 
         :param candidates: the words of each sentence; None: all words.
         """
-        translator = copy.copy(self)
+        translator = self._copy()
         translator._candidates = candidates
         return translator
 
@@ -138,7 +148,7 @@ class Translator:
         :param tag: one of the tags that the models were trained with, such as "<news>".
         :raises ConfigError: a model has no such tag; the message lists those that it has.
         """
-        translator = copy.copy(self)
+        translator = self._copy()
         translator._ensemble = self._ensemble.with_tag(tag)
         return translator
 
@@ -151,7 +161,7 @@ class Translator:
 
         :param table: source word -> translation; empty: copy all; None: replace nothing.
         """
-        translator = copy.copy(self)
+        translator = self._copy()
         translator._replacements = table
         return translator
 
@@ -172,7 +182,7 @@ class Translator:
 
             text = self._ensemble.first.config.text
             glossary = read_glossary(glossary, (text.src_language, text.tgt_language))
-        translator = copy.copy(self)
+        translator = self._copy()
         finder = None if glossary is None else TermFinder(glossary, self._ensemble.first, mode)
         translator._terms = finder
         return translator
@@ -197,7 +207,7 @@ class Translator:
 
         :param reader: None: none.
         """
-        translator = copy.copy(self)
+        translator = self._copy()
         translator._confidence = reader
         return translator
 
@@ -223,6 +233,7 @@ class Translator:
         tokenized: bool = False,
         alignments: bool = False,
         process_group: ProcessGroup = SINGLE_PROCESS,
+        prefixes: Iterable[str] | None = None,
         **search: Unpack[SearchSettings],
     ) -> Iterator[list[Translation]]:
         """Translate lines, in the order given.
@@ -234,9 +245,12 @@ class Translator:
         :param alignments: also return alignments.
         :param process_group: shares the lines; rank 0 reads them and yields the results, the
             other ranks yield nothing.
+        :param prefixes: one for each line, with which all its translations begin; it may end in
+            the middle of a word. An empty one constrains nothing.
         :param search: fields of `SearchConfig` that differ from `self.search`, such as beam=5.
         :return: for each line its translations, best first: at least one, at most n_best.
         :raises ConfigError: n_best is larger than the beam, or a setting is wrong.
+        :raises DataError: there are more or fewer prefixes than lines.
         :raises ModelError: alignments are requested and the model has none.
         :raises TypeError: `lines` is a single string.
         """
@@ -244,7 +258,27 @@ class Translator:
         translator = self.with_search(**search) if search else self
         check_settings(translator.search, n_best)
         find = functools.partial(translator._search_batches, n_best=n_best, alignments=alignments)
-        return translator._translate_windows(lines, tokenized, process_group, find)
+        return translator._translate_windows(
+            lines, tokenized, process_group, find, prefixes=prefixes
+        )
+
+    def alternatives(self, source: str, prefix: str = "", n: int = 5) -> "list[Alternative]":
+        """Return likely ways in which a translation goes on after a prefix.
+
+        It is fast enough to be asked at every key: the source line of the last call stays encoded.
+        Terms of a glossary are not considered.
+
+        :param source: source text, one line.
+        :param prefix: the beginning of the translation; it may end in the middle of a word.
+        :param n: maximum number of different next words, or ends of the word that is begun.
+        :return: the best translation with each of them, the best of all first; nothing for a blank
+            line.
+        :raises ConfigError: n is less than 1.
+        """
+        if n < 1:
+            raise ConfigError(f"at least 1 alternative is needed, not {n}")
+        with one_thread_if(True):
+            return self._alternatives_finder.find(source, prefix, n)
 
     def sample(
         self,
@@ -284,16 +318,20 @@ class Translator:
         process_group: ProcessGroup,
         find: Callable[["Window", Batches], list[NBest]],
         copies: int = 1,
+        prefixes: Iterable[str] | None = None,
     ) -> Iterator[list[Translation]]:
         """Translate window by window.
 
         :param find: returns the hypotheses of a window's batches, in their order.
         :param copies: number of empty translations for a line without words.
         """
-        for shard in process_group.shards(windows(lines, self.window * process_group.size)):
-            sources = [self._ensemble.source_tokens(line, tokenized) for line in shard.items]
-            terms = self._find_terms(shard.items, sources)
-            window = Window(shard.items, sources, shard.first, terms)
+        pairs = windows_with_prefixes(lines, self.window * process_group.size, prefixes)
+        for shard in process_group.shards(pairs):
+            texts = [line for line, _ in shard.items]
+            sources = [self._ensemble.source_tokens(line, tokenized) for line in texts]
+            terms = self._find_terms(texts, sources)
+            found = self._find_prefixes(shard.items, tokenized)
+            window = Window(texts, sources, shard.first, terms, found)
             shares = self._share_among_cores(sources)
             with one_thread_if(len(sources) == 1):
                 hypotheses = _on_all_cores(
@@ -306,6 +344,31 @@ class Translator:
                     self._ensemble.first, shard.items, found, translations, tokenized
                 )
             yield from process_group.gather(translations)
+
+    def _find_prefixes(
+        self, pairs: Sequence[tuple[str, str]], tokenized: bool
+    ) -> "Mapping[int, LinePrefix]":
+        """Return the prefixes that are not empty, by the number of the line."""
+        return {
+            number: self._prefix_finder().find(
+                prefix, tokenized, self._ensemble.find_names(line, tokenized)
+            )
+            for number, (line, prefix) in enumerate(pairs)
+            if prefix
+        }
+
+    @functools.cached_property
+    def _alternatives_finder(self) -> "AlternativesFinder":
+        from nmtkit.inference.alternatives import AlternativesFinder  # rarely needed: start-up
+
+        finder = self._prefix_finder()
+        return AlternativesFinder(self._ensemble, self.search, finder, self._candidates)
+
+    def _copy(self) -> "Translator":
+        """Return a translator with the same models, whose settings may be changed."""
+        translator = copy.copy(self)
+        vars(translator).pop("_alternatives_finder", None)  # knows the settings
+        return translator
 
     def _find_terms(
         self, lines: Sequence[str], sources: Sequence[SourceTokens]
@@ -359,28 +422,52 @@ class Translator:
         return self._confidence.observe(self._ensemble, sources, batches, n_best_lists)
 
     def _search(self, window: "Window", batches: Batches, width: int) -> list[NBest]:
-        """Search, first without terms; then again where a translation lacks some."""
-        models, averaging = self._ensemble.models, self._ensemble.averaging
-        encoded = self._ensemble.encoded_batches(window.sources, batches, self._candidates)
-        found = search_batches(models, encoded, self.search, width, averaging)
-        if self._terms is None:
-            return found
-        numbers = itertools.chain.from_iterable(batches)
-        lines = {number: index for index, number in enumerate(numbers)}
-        lacking = [
-            [n for n in batch if not self._terms.are_kept(window.terms[n], found[lines[n]])]
+        """Search, first without terms; then again where a translation lacks some.
+
+        Lines that have no term's translation among their candidates are searched with terms at
+        once.
+        """
+        terms = self._terms
+        if terms is None:
+            return self._constrained_search(window, batches, width, False)
+        hopeless = set[int]()
+        if self._candidates is not None:
+            for number in itertools.chain.from_iterable(batches):
+                tokens, line = window.sources[number][0], window.terms[number]
+                if line.terms and not terms.may_be_kept(line, self._candidates.candidates(tokens)):
+                    hopeless.add(number)
+        found: dict[int, NBest] = {}
+        first = [[n for n in batch if n not in hopeless] for batch in batches]
+        found.update(self._search_some(window, first, width, False))
+        again = [
+            [n for n in batch if n not in found or not terms.are_kept(window.terms[n], found[n])]
             for batch in batches
         ]
-        again = [batch for batch in lacking if batch]
-        constraints = [line.constraints for line in window.terms]
+        found.update(self._search_some(window, again, width, True))
+        return [found[number] for number in itertools.chain.from_iterable(batches)]
+
+    def _search_some(
+        self, window: "Window", batches: Batches, width: int, with_terms: bool
+    ) -> Iterator[tuple[int, NBest]]:
+        """Yield the translations of lines with their numbers; batches may be empty."""
+        filled = [batch for batch in batches if batch]
+        results = self._constrained_search(window, filled, width, with_terms)
+        yield from zip(itertools.chain.from_iterable(filled), results, strict=True)
+
+    def _constrained_search(
+        self, window: "Window", batches: Batches, width: int, with_terms: bool
+    ) -> list[NBest]:
+        """Search for translations with the prefixes of their lines."""
+        constraints, boundaries = window.constraints(with_terms), None
+        if with_terms and self._terms is not None:
+            boundaries = self._terms.boundaries
+        elif constraints:
+            boundaries = self._prefix_finder().boundaries
         encoded = self._ensemble.encoded_batches(
-            window.sources, again, self._candidates, constraints
+            window.sources, batches, self._candidates, constraints
         )
-        boundaries = self._terms.boundaries
-        results = search_batches(models, encoded, self.search, width, averaging, boundaries)
-        for number, n_best in zip(itertools.chain.from_iterable(again), results, strict=True):
-            found[lines[number]] = n_best
-        return found
+        models, averaging = self._ensemble.models, self._ensemble.averaging
+        return search_batches(models, encoded, self.search, width, averaging, boundaries)
 
     @property
     def _prefers_terms(self) -> bool:
@@ -465,12 +552,15 @@ class Translator:
                         tokenized,
                         self._replacements,
                         self._missing_terms(window, number, hypothesis),
+                        window.prefixes.get(number),
                     )
                     for hypothesis in n_best
                 ]
         for number in range(len(window.sources)):
             if number not in translations:
-                translations[number] = [empty_translation()] * copies
+                prefix = window.prefixes.get(number)
+                text = prefix.text.text if prefix else ""
+                translations[number] = [empty_translation(text)] * copies
         return [translations[number] for number in range(len(window.sources))]
 
     def _missing_terms(self, window: "Window", number: int, hypothesis: Hypothesis) -> list[str]:
@@ -480,17 +570,36 @@ class Translator:
         return [t.source for t in self._terms.missing(window.terms[number], hypothesis.words)]
 
 
+def _prefix_finder(ensemble: Ensemble) -> "PrefixFinder":
+    from nmtkit.inference.prefixes import PrefixFinder  # rarely needed: start-up
+
+    return PrefixFinder(ensemble.first)
+
+
 class Window(NamedTuple):
     """Lines that are translated together.
 
     sources: their tokens. first: index of the first line among all. terms: of each line; empty
-    without a glossary.
+    without a glossary. prefixes: of the translations of some lines, by their number.
     """
 
     lines: Sequence[str]
     sources: Sequence[SourceTokens]
     first: int
     terms: "Sequence[LineTerms]"
+    prefixes: "Mapping[int, LinePrefix]"
+
+    def constraints(self, with_terms: bool) -> "Sequence[Constraints]":
+        """Return the constraints on translations of each line; nothing if no line has some."""
+        if not self.prefixes and not with_terms:
+            return ()
+        from nmtkit.search.constraints import Constraints  # rarely needed: start-up
+
+        terms = [line.constraints for line in self.terms] if with_terms else []
+        found = terms or [Constraints()] * len(self.lines)
+        for number, prefix in self.prefixes.items():
+            found[number] = dataclasses.replace(found[number], prefix=prefix.node)
+        return found
 
 
 class _LineSeeds(NamedTuple):

@@ -11,6 +11,7 @@ from nmtkit.models.search_state import EncodedSource
 
 if TYPE_CHECKING:
     from nmtkit.search.constraints import Constraints
+    from nmtkit.search.forced_decoding import Begun
 
 
 class EncodedBatch(NamedTuple):
@@ -21,19 +22,22 @@ class EncodedBatch(NamedTuple):
     candidates: tokens that each sentence may use, in ascending order, always including `</s>` and
         `<unk>`, padded with -1; None for the whole vocabulary. Shape: [B, C].
     constraints: of each sentence; empty if there are none.
+    begun: the beginning of the translations, if all sentences are the same; constraints are then
+        those behind it.
     """
 
     encoded: Sequence[EncodedSource]
     lengths: Tensor
     candidates: Tensor | None = None
     constraints: "Sequence[Constraints]" = ()
+    begun: "Begun | None" = None
 
     def select(self, rows: Tensor) -> "EncodedBatch":
         """Keep the sentences `rows`. Shape: [n], int64."""
         encoded = [source.select_sentences(rows) for source in self.encoded]
         candidates = None if self.candidates is None else self.candidates[rows]
         constraints = [self.constraints[row] for row in rows.tolist()] if self.constraints else ()
-        return EncodedBatch(encoded, self.lengths[rows], candidates, constraints)
+        return EncodedBatch(encoded, self.lengths[rows], candidates, constraints, self.begun)
 
 
 def source_lengths(src: Tensor, src_mask: Tensor) -> Tensor:

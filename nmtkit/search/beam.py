@@ -90,6 +90,7 @@ from nmtkit.special_symbols import BOS, EOS
 if TYPE_CHECKING:
     from nmtkit.search.constrained_beam import ConstrainedRows
     from nmtkit.search.constraints import WordBoundaries
+    from nmtkit.search.forced_decoding import Begun
 
 REFILL_DIVISOR = 8
 """Rows are refilled or dropped once one in 8 is free, because this copies all tensors."""
@@ -361,13 +362,16 @@ class _BeamSearch:
         pairs = zip(self._models, batch.encoded, strict=True)
         states = [model.initial_state(source) for model, source in pairs]
         beam = initial_beam(batch.lengths, self.history, self._settings, self._n_best)
+        if batch.begun is not None:
+            beam = begin(beam, batch.begun, self.history)
+            rows = torch.zeros_like(batch.lengths)
+            states = [state.select_sentences(rows) for state in batch.begun.states]
         if self._boundaries is None:
             return states, beam, None
         from nmtkit.search.constrained_beam import ConstrainedRows  # rarely needed: start-up
 
         constrained = ConstrainedRows.of(batch.constraints, self._boundaries)
-        limits = beam.limits + beam.limits.new_tensor(constrained.room())
-        return states, beam._replace(limits=limits), constrained
+        return states, beam._replace(limits=constrained.limits(beam.limits)), constrained
 
 
 def initial_beam(
@@ -389,6 +393,16 @@ def initial_beam(
         nodes=roots,
         scores=scores,
     )
+
+
+def begin(beam: Beam, begun: "Begun", history: BeamHistory) -> Beam:
+    """Return the beam after the given beginning of all translations."""
+    nodes, scores = beam.nodes, beam.scores
+    for token, score in zip(begun.tokens, begun.scores, strict=True):
+        scores = torch.full_like(scores, score)
+        nodes = history.add_nodes(torch.full_like(nodes, token), nodes, scores)
+    last, steps = torch.full_like(beam.tokens, begun.last), beam.steps + len(begun.tokens)
+    return beam._replace(tokens=last, nodes=nodes, scores=scores, steps=steps)
 
 
 def prune(expansions: Expansions, widths: Tensor, shrinking: bool) -> Pruned:

@@ -16,7 +16,7 @@ share the probability. Scores that are reported are log p as always.
 
 import heapq
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import torch
@@ -30,10 +30,11 @@ from nmtkit.search.constraints import (
     Move,
     Rule,
     State,
+    StateView,
     WordBoundaries,
 )
 from nmtkit.search.next_token import Expansions, NextTokenScorer, TokenMask
-from nmtkit.special_symbols import EOS
+from nmtkit.special_symbols import EOS, UNK
 
 MIN_ATTENTION = 1e-6
 """Smallest weight by which a place for a term is judged."""
@@ -45,7 +46,8 @@ MAX_TOKENS = 200
 """Tokens that are considered after a hypothesis: the most probable ones, where terms have more."""
 
 SLACK = 10
-"""Tokens by which a translation with terms may be longer than one without, besides the terms."""
+"""Tokens by which a translation with terms may be longer than one without, besides the terms; and
+by which it may always be longer than its prefix."""
 
 
 class Progress(NamedTuple):
@@ -83,7 +85,7 @@ class ConstrainedRows:
     def __init__(self, sentences: Sequence[ConstrainedSentence | None]) -> None:
         """Take the sentence of each row, None for one without constraints."""
         self._sentences = list(sentences)
-        self._progress = [[Progress()] for _ in sentences]
+        self._progress = [[Progress(one.start if one else State())] for one in sentences]
         self._chosen: dict[int, dict[tuple[int, int], Progress]] = {}
         self._note_rows()
 
@@ -95,6 +97,7 @@ class ConstrainedRows:
         return cls([ConstrainedSentence(one, boundaries) if one else None for one in constraints])
 
     def _note_rows(self) -> None:
+        self._spans: Tensor | None = None  # positions of terms, of these rows
         self.rows = [row for row, sentence in enumerate(self._sentences) if sentence is not None]
 
     @property
@@ -102,12 +105,17 @@ class ConstrainedRows:
         """Rows of sentences without constraints."""
         return [row for row, sentence in enumerate(self._sentences) if sentence is None]
 
-    def room(self) -> list[int]:
-        """Return for each row how many tokens longer its translations may be."""
-        return [
-            sentence.constraints.room + SLACK if sentence is not None else 0
-            for sentence in self._sentences
-        ]
+    def limits(self, limits: Tensor) -> Tensor:
+        """Return how many tokens the translations of each row may have.
+
+        :param limits: the same without constraints. Shape: [B].
+        """
+        rooms, least = [], []
+        for sentence in self._sentences:
+            found = Constraints() if sentence is None else sentence.constraints
+            rooms.append(found.room + SLACK if found.terms or found.forbidden else 0)
+            least.append(found.prefix.length + SLACK if found.prefix else 0)
+        return (limits + limits.new_tensor(rooms)).maximum(limits.new_tensor(least))
 
     def select(self, rows: Sequence[int]) -> "ConstrainedRows":
         """Keep some rows."""
@@ -131,7 +139,12 @@ class ConstrainedRows:
         old, new = parents[rows].tolist(), tokens[rows].tolist()
         for row, slots, last in zip(self.rows, old, new, strict=True):
             chosen, pairs = self._chosen[row], zip(slots, last, strict=True)
-            self._progress[row] = [chosen.get(pair, Progress()) for pair in pairs]
+            known = self._progress[row] = [chosen.get(pair, Progress()) for pair in pairs]
+            if self._sentence_at(row).has_only_prefix:
+                if all(one.state.prefix is None for one in known):
+                    self._sentences[row] = None  # free from now on
+        if not all(self._sentences[row] for row in self.rows):
+            self._note_rows()
 
     def best(
         self,
@@ -159,11 +172,12 @@ class ConstrainedRows:
         count_of_one = min(int(widths.max()) + 1, scorer.vocabulary_size)  # with `</s>`
         found: list[list[Candidate]] = [[] for _ in self.rows]
         for chunk, log_probs in scorer.log_probs(readouts):
-            mask.select(chunk).apply(log_probs)
+            mask.select(chunk)._replace(unk=False).apply(log_probs)
             part = [one for one in hypotheses if chunk.start <= one.number < chunk.stop]
             rows = [one.number - chunk.start for one in part]
-            wanted = constrain(part, rows, log_probs)
-            best = log_probs[rows].topk(count_of_one, dim=1)
+            wanted = constrain(part, rows, log_probs, mask.unk)
+            values = log_probs if len(rows) == len(log_probs) else log_probs[rows]
+            best = values.topk(count_of_one, dim=1)
             top = zip(best.indices.tolist(), best.values.tolist(), strict=True)
             for one, extra, pair in zip(part, wanted, top, strict=True):
                 probabilities = {**dict(zip(*pair, strict=True)), **extra}
@@ -185,22 +199,43 @@ class ConstrainedRows:
 
         :param left: how many tokens those of each row may still have.
         """
-        weights = None if alignment is None else alignment.float().tolist()
+        weights = self._attention(alignment)
         found = []
         for index, totals in enumerate(scores.tolist()):
-            sentence = self._sentence(index)
-            spans = sentence.constraints.spans
-            known = zip(totals, self._progress[self.rows[index]], strict=False)
-            for slot, (total, progress) in enumerate(known):
+            sentence, progress = self._sentence(index), self._progress[self.rows[index]]
+            attentions = weights[index] if weights and sentence.constraints.spans else None
+            first = index * scores.size(1)
+            for slot, (total, one) in enumerate(zip(totals, progress, strict=False)):
                 if total > -math.inf:
-                    alpha = weights[index][slot] if weights is not None and spans else None
-                    attention = alpha and [sum(alpha[j] for j in span) for span in spans]
-                    place = (index * scores.size(1) + slot, slot, total)
-                    found.append(_Hypothesis(sentence, *place, progress, left[index], attention))
+                    view = sentence.view(one.state)
+                    attention = None if attentions is None else attentions[slot]
+                    place = (first + slot, slot, total)
+                    found.append(_Hypothesis(sentence, view, *place, one, left[index], attention))
         return found
 
+    def _attention(self, alignment: Tensor | None) -> list[list[list[float]]] | None:
+        """Return the weight of the source words of each term, for each hypothesis.
+
+        :param alignment: alpha_i of the hypotheses, or None. Shape: [B, k, T_x].
+        """
+        if alignment is None:
+            return None
+        if self._spans is None or self._spans.size(1) != alignment.size(2):
+            all_spans = [self._sentence(index).constraints.spans for index in range(len(self.rows))]
+            terms = max(map(len, all_spans), default=0)
+            marked = torch.zeros(len(all_spans), alignment.size(2), terms)  # [B, T_x, terms]
+            for row, spans in enumerate(all_spans):
+                for term, span in enumerate(spans):
+                    marked[row, list(span), term] = 1.0
+            self._spans = marked.to(alignment.device)
+        weights: list[list[list[float]]] = (alignment.float() @ self._spans).tolist()
+        return weights
+
     def _sentence(self, index: int) -> ConstrainedSentence:
-        sentence = self._sentences[self.rows[index]]
+        return self._sentence_at(self.rows[index])
+
+    def _sentence_at(self, row: int) -> ConstrainedSentence:
+        sentence = self._sentences[row]
         assert sentence is not None
         return sentence
 
@@ -208,11 +243,13 @@ class ConstrainedRows:
 class _Hypothesis(NamedTuple):
     """An active hypothesis of a constrained sentence.
 
-    number: its index among all slots. slot: that of the beam. score: log p. left: tokens that it
-    may still have. attention: weight of the source words of each term, or None.
+    view: what follows from its state. number: its index among all slots. slot: that of the beam.
+    score: log p. left: tokens that it may still have. attention: weight of the source words of each
+    term, or None.
     """
 
     sentence: ConstrainedSentence
+    view: StateView
     number: int
     slot: int
     score: float
@@ -221,56 +258,51 @@ class _Hypothesis(NamedTuple):
     attention: list[float] | None
 
     @property
-    def order(self) -> tuple[int, ...] | None:
+    def order(self) -> tuple[int, ...]:
         """The terms that are not met, those first that the model looks at."""
-        attention = self.attention
-        if attention is None:
-            return None
-        unmet = self.sentence.unmet(self.progress.state)
+        attention, unmet = self.attention, self.view.unmet
+        if attention is None or len(unmet) < 2:
+            return unmet
         return tuple(sorted(unmet, key=lambda term: -attention[term]))
 
     @property
     def rule(self) -> Rule:
         """What may follow."""
+        if self.left > self.view.needed:
+            return self.view.rule
         return self.sentence.rule(self.progress.state, self.left)
 
-    def candidates(self, log_probs: dict[int, float]) -> Iterator[Candidate]:
-        """Yield the expansions by some tokens."""
-        sentence, (state, credit, debt) = self.sentence, self.progress
-        order, idle, sums = self.order, self._idle_progress(), dict[int, float]()
-        level = sentence.level(idle[False].state)
-        pairs = log_probs.items()
-        if len(pairs) > MAX_TOKENS:
-            pairs = dict(heapq.nlargest(MAX_TOKENS, pairs, key=lambda pair: pair[1])).items()
-        for token, log_prob in pairs:
+    def candidates(self, log_probs: dict[int, float]) -> list[Candidate]:
+        """Return the expansions by some tokens."""
+        sentence, slot, opens, view = self.sentence, self.slot, self.sentence.opens, self.view
+        state, credit, debt = self.progress
+        idle = [Progress(after, credit - debt) for after in view.idle]
+        level, cost, order, found = view.idle_level, debt - credit, self.order, list[Candidate]()
+        sums: dict[int, float] = {}
+        for token, log_prob in _likely(log_probs).items():
             score = self.score + log_prob
             if not score > -math.inf:  # forbidden, or not a number
                 continue
             if token == EOS:
                 after = Progress(state, credit - debt)
-                found = sentence.level(state)
-                yield Candidate(-score - after.credit, self.slot, token, score, found, after)
-            elif sentence.is_idle(state, token):
-                after = idle[sentence.opens[token]]
-                yield Candidate(-score - credit + debt, self.slot, token, score, level, after)
-            else:
+                found.append(Candidate(cost - score, slot, token, score, view.level, after))
+            elif state.prefix or any([token in nodes for nodes in view.sequences]):
                 move = sentence.move(state, token, order)
                 if self.attention is not None and id(move.rivals) not in sums:
                     sums[id(move.rivals)] = self._log_sum(move.rivals, log_probs)
                 after = self._after(move, sums.get(id(move.rivals), 0.0))
-                found = sentence.level(after.state)
-                yield Candidate(-score - after.credit, self.slot, token, score, found, after)
-
-    def _idle_progress(self) -> dict[bool, Progress]:
-        """Return the progress after a token of no term, by whether the token's word may go on."""
-        state, credit, debt = self.progress
-        return {
-            is_open: Progress(self.sentence.idle(state, is_open), credit - debt)
-            for is_open in (False, True)
-        }
+                rank, own = -score - after.credit, sentence.level(after.state)
+                found.append(Candidate(rank, slot, token, score, own, after))
+            else:
+                after = idle[opens[token]]
+                found.append(Candidate(cost - score, slot, token, score, level, after))
+        return found
 
     def _log_sum(self, tokens: Sequence[int], log_probs: dict[int, float]) -> float:
         """Return log p of any of some tokens; 0 if that is not known."""
+        if len(tokens) == 1:
+            known_one = log_probs.get(tokens[0], -math.inf)
+            return known_one if known_one > -math.inf else 0.0
         known = [log_probs.get(token, -math.inf) for token in tokens]
         highest = max(known, default=-math.inf)
         if highest == -math.inf:
@@ -294,24 +326,37 @@ class _Hypothesis(NamedTuple):
         return Progress(move.state, credit, debt if move.state.begun else 0.0)
 
 
+def _likely(log_probs: dict[int, float]) -> dict[int, float]:
+    """Return the most probable tokens, at most `MAX_TOKENS`."""
+    if len(log_probs) <= MAX_TOKENS:
+        return log_probs
+    return dict(heapq.nlargest(MAX_TOKENS, log_probs.items(), key=lambda pair: pair[1]))
+
+
 def constrain(
-    hypotheses: Sequence[_Hypothesis], rows: Sequence[int], log_probs: Tensor
+    hypotheses: Sequence[_Hypothesis],
+    rows: Sequence[int],
+    log_probs: Tensor,
+    forbid_unk: bool = False,
 ) -> list[dict[int, float]]:
     """Forbid tokens of hypotheses, in place.
 
     :param rows: the row of each hypothesis in `log_probs`. Shape: [r, K].
+    :param forbid_unk: `<unk>` is forbidden behind a prefix.
     :return: for each hypothesis log p of the tokens that begin a term or go on with it.
     """
     endless: list[int] = []  # rows that must not end
+    behind: list[int] = []  # rows that may go on with any token
     wanted: list[Sequence[int]] = []
     for one, row in zip(hypotheses, rows, strict=True):
         rule = one.rule
         if rule.only is not None:
-            allowed = sorted(rule.only)
+            allowed = rule.only.to(log_probs.device)
             kept = log_probs[row, allowed]
             log_probs[row].fill_(-torch.inf)[allowed] = kept
-            wanted.append(allowed)
+            wanted.append(() if one.progress.state.prefix else allowed.tolist())
             continue
+        behind.append(row)
         if rule.banned:
             tokens = torch.tensor(list(rule.banned), device=log_probs.device)
             log_probs[row].index_fill_(0, tokens, -torch.inf)
@@ -323,6 +368,8 @@ def constrain(
         wanted.append(one.sentence.steps(one.progress.state))
     if endless:
         log_probs[endless, EOS] = -torch.inf
+    if forbid_unk and behind:
+        log_probs[behind, UNK] = -torch.inf
     at_rows = [row for row, steps in zip(rows, wanted, strict=True) for _ in steps]
     at_tokens = [token for steps in wanted for token in steps]
     values = iter(log_probs[at_rows, at_tokens].tolist() if at_rows else [])

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import torch
 
+from nmtkit.search.forced_prefix import PrefixNode
+
 Tokens = tuple[int, ...]
 
 MAX_READINGS = 64
@@ -42,14 +44,14 @@ class Constraints:
     """Constraints on the translations of a sentence.
 
     terms: for each term its alternatives. spans: positions of its source tokens. forbidden:
-    sequences that must not occur. prefix: the first tokens. strict: a translation without a term is
-    not finished; else it only has a place in the beam.
+    sequences that must not occur. prefix: what translations begin with. strict: a translation
+    without a term is not finished; else it only has a place in the beam.
     """
 
     terms: tuple[tuple[Tokens, ...], ...] = ()
     spans: tuple[tuple[int, ...], ...] = ()
     forbidden: tuple[Tokens, ...] = ()
-    prefix: Tokens = ()
+    prefix: PrefixNode | None = None
     strict: bool = True
 
     def __bool__(self) -> bool:
@@ -57,13 +59,14 @@ class Constraints:
 
     @property
     def tokens(self) -> list[int]:
-        """The tokens of the prefix and of all terms."""
-        return [*self.prefix, *(i for term in self.terms for tokens in term for i in tokens)]
+        """Tokens of the prefix, and those of all terms."""
+        prefix = self.prefix.candidates() if self.prefix else ()
+        return [*prefix, *(i for term in self.terms for tokens in term for i in tokens)]
 
     @property
     def room(self) -> int:
-        """Tokens of the prefix and of the longest alternatives of all terms."""
-        return len(self.prefix) + sum(max(map(len, term)) for term in self.terms)
+        """Tokens of the longest alternatives of all terms."""
+        return sum(max(map(len, term)) for term in self.terms)
 
 
 @dataclass(eq=False)
@@ -95,8 +98,7 @@ class State(NamedTuple):
     met: bit j is 1 if it has term j. begun: nodes and terms that it is in the middle of. bad: nodes
     of forbidden sequences likewise. is_open: its last token may be continued to a longer word.
     has_ended: it has just ended a term, so that the word must end. must_go_on: it has just ended a
-    forbidden sequence, so that the word must not. position: number of tokens, at most that of the
-    prefix.
+    forbidden sequence, so that the word must not. prefix: where in the prefix it is; None behind.
     """
 
     met: int = 0
@@ -105,7 +107,7 @@ class State(NamedTuple):
     is_open: bool = False
     has_ended: bool = False
     must_go_on: bool = False
-    position: int = 0
+    prefix: PrefixNode | None = None
 
 
 class Move(NamedTuple):
@@ -124,14 +126,36 @@ class Move(NamedTuple):
 class Rule(NamedTuple):
     """What may follow a hypothesis.
 
-    only: these tokens; None for all. banned: none of these. goes_on: only tokens that go on with
-    the word (True), or only others (False); None for all. may_end: whether `</s>` may follow.
+    only: these tokens; None for all. Shape: [n], int64. banned: none of these. goes_on: only tokens
+    that go on with the word (True), or only others (False); None for all. may_end: whether `</s>`
+    may follow.
     """
 
-    only: frozenset[int] | None = None
+    only: torch.Tensor | None = None
     banned: frozenset[int] = frozenset()
     goes_on: bool | None = None
     may_end: bool = True
+
+
+class StateView(NamedTuple):
+    """What follows from a state; computed once, as looking up a state takes time.
+
+    unmet: the terms that a hypothesis lacks. level: how many it has or has begun. idle: the states
+    after a token of no sequence whose word is closed, and whose word is open. idle_level: their
+    level. sequences: tokens that begin a sequence or go on with one, in one or two dictionaries.
+    rule: what may follow, as long as there are more tokens left than `needed`. moves: those known,
+    by order and token. steps: what `ConstrainedSentence.steps` has found.
+    """
+
+    unmet: Tokens
+    level: int
+    idle: tuple[State, State]
+    idle_level: int
+    sequences: tuple[dict[int, _Node], ...]
+    rule: Rule
+    needed: int
+    moves: dict[tuple[Tokens, int], Move]
+    steps: list[Tokens]
 
 
 class ConstrainedSentence:
@@ -149,10 +173,18 @@ class ConstrainedSentence:
                 last.ends.add(number)
                 for node in path:
                     node.below.add(number)
-        self._moves: dict[tuple[State, Tokens], dict[int, Move]] = {}
-        self._rules: dict[State, tuple[Rule, int]] = {}
-        self._steps: dict[State, Tokens] = {}
+        self._views: dict[State, StateView] = {}
         self._numbers = tuple(range(len(constraints.terms)))
+
+    @property
+    def start(self) -> State:
+        """The state of an empty hypothesis."""
+        return State(prefix=self.constraints.prefix)
+
+    @property
+    def has_only_prefix(self) -> bool:
+        """Whether nothing is constrained behind the prefix."""
+        return not self.constraints.terms and not self.constraints.forbidden
 
     @property
     def levels(self) -> int:
@@ -169,7 +201,7 @@ class ConstrainedSentence:
 
     def is_complete(self, state: State) -> bool:
         """Return whether a hypothesis has all terms, and the prefix."""
-        return not self.unmet(state) and state.position == len(self.constraints.prefix)
+        return not self.unmet(state) and state.prefix is None
 
     def missing(self, tokens: Iterable[int]) -> Tokens:
         """Return the terms that a translation lacks.
@@ -213,58 +245,73 @@ class ConstrainedSentence:
         :param order: the terms that are not met; of several that a token could begin, the first
             one is begun. None: in the order of the constraints.
         """
-        order = self.unmet(state) if order is None else order
-        known = self._moves.setdefault((state, order), {})
-        move = known.get(token)
+        view = self.view(state)
+        key = view.unmet if order is None else order, token
+        move = view.moves.get(key)
         if move is None:
-            move = known[token] = self._move(state, token, order)
+            move = view.moves[key] = self._move(state, token, key[0])
         return move
 
     def is_idle(self, state: State, token: int) -> bool:
-        """Return whether a token neither begins a sequence nor goes on with one."""
-        nodes = (self._terms, self._bad, *(node for node, _ in state.begun), *state.bad)
-        return not any(token in node.following for node in nodes)
+        """Return whether a token neither begins a sequence nor goes on with one, or the prefix."""
+        if state.prefix is not None:
+            return False
+        return not any(token in nodes for nodes in self.view(state).sequences)
 
-    def idle(self, state: State, is_open: bool) -> State:
-        """Return the state after a token of no sequence.
-
-        :param is_open: its word may go on.
-        """
-        return State(state.met, is_open=is_open, position=self._position(state))
+    def view(self, state: State) -> StateView:
+        """Return what follows from a state."""
+        view = self._views.get(state)
+        if view is None:
+            begun = (*(node for node, _ in state.begun), *state.bad)
+            following = (node.following for node in (self._terms, *begun))
+            small = {token: node for nodes in following for token, node in nodes.items()}
+            idle = State(state.met), State(state.met, is_open=True)
+            rule, needed = self._new_rule(state)
+            view = self._views[state] = StateView(
+                self.unmet(state),
+                self.level(state),
+                idle,
+                self.level(idle[0]),
+                tuple(filter(None, (small, self._bad.following))),
+                rule,
+                needed,
+                {},
+                [],
+            )
+        return view
 
     def steps(self, state: State) -> Tokens:
         """Return the tokens that begin a term that is not met, or go on with it."""
-        if state not in self._steps:
-            fresh = ((self._terms, term) for term in self.unmet(state))
+        view = self.view(state)
+        if not view.steps:
+            fresh = ((self._terms, term) for term in view.unmet)
             pairs = (*state.begun, *fresh)
             tokens = dict.fromkeys(token for node, term in pairs for token in node.steps_of(term))
-            self._steps[state] = tuple(token for token in tokens if self.move(state, token).rivals)
-        return self._steps[state]
+            found = tuple(token for token in tokens if self.move(state, token).rivals)
+            view.steps.append(found)
+        return view.steps[0]
 
     def rule(self, state: State, tokens_left: int) -> Rule:
         """Return what may follow a hypothesis.
 
         :param tokens_left: how many tokens it may still have, `</s>` counted.
         """
-        rule, needed = self._rules.get(state) or self._new_rule(state)
-        if tokens_left > needed:
+        view = self.view(state)
+        rule = view.rule
+        if tokens_left > view.needed:
             return rule
-        steps = frozenset(self._urgent_steps(state)) - rule.banned
-        return Rule(steps, may_end=False) if steps else rule
+        steps = sorted(set(self._urgent_steps(state)) - rule.banned)
+        return Rule(torch.tensor(steps), may_end=False) if steps else rule
 
     def _new_rule(self, state: State) -> tuple[Rule, int]:
         """Return the rule of a state, and how many tokens the terms that are not met take."""
         complete = self.is_complete(state) or not self.constraints.strict
         needed = -1 if complete else self._needed(state)
-        prefix = self.constraints.prefix
-        if state.position < len(prefix):
-            found = Rule(only=frozenset((prefix[state.position],))), -1
-        else:
-            banned = frozenset(self._ends_of_forbidden(state))
-            goes_on = True if state.must_go_on else False if state.has_ended else None
-            found = Rule(None, banned, goes_on, complete and not state.must_go_on), needed
-        self._rules[state] = found
-        return found
+        if state.prefix is not None:
+            return Rule(state.prefix.tokens), -1
+        banned = frozenset(self._ends_of_forbidden(state))
+        goes_on = True if state.must_go_on else False if state.has_ended else None
+        return Rule(None, banned, goes_on, complete and not state.must_go_on), needed
 
     def _urgent_steps(self, state: State) -> Tokens:
         """Return the tokens that go on with what is begun, or else begin something."""
@@ -276,9 +323,6 @@ class ConstrainedSentence:
         """Return how many tokens the terms that are not met take, and `</s>`."""
         terms = self.constraints.terms
         return 1 + sum(max(map(len, terms[number])) for number in self.unmet(state))
-
-    def _position(self, state: State) -> int:
-        return min(state.position + 1, len(self.constraints.prefix))
 
     def _ends_of_forbidden(self, state: State) -> Iterator[int]:
         """Yield the tokens that would end a forbidden sequence and its word."""
@@ -306,8 +350,8 @@ class ConstrainedSentence:
             tuple(node for node in bad if node.following),
             self.opens[token],
             ended is not None and self.opens[token],
-            any(node.is_end for node in bad),
-            self._position(state),
+            any(node.is_end for node in bad) and (state.prefix is None or self.opens[token]),
+            None if state.prefix is None else state.prefix.following.get(token),
         )
         if not reached:
             return Move(after)

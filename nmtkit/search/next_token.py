@@ -243,8 +243,9 @@ class NextTokenScorer:
         :return: rows of B * k and their log-probabilities [r, K], -inf beyond the last token.
         """
         rows = [values.flatten(0, 1) for values in readouts]
+        width = self.vocabulary_size if len(rows[0]) <= FEW_ROWS else None
         for chunk in self._chunks(len(rows[0])):
-            softmaxes = [self._softmax(n, values[chunk])[0] for n, values in enumerate(rows)]
+            softmaxes = [self._softmax(n, values[chunk], width)[0] for n, values in enumerate(rows)]
             yield chunk, self._average(softmaxes)
 
     def log_probs(self, readouts: Sequence[Tensor]) -> Iterator[tuple[slice, Tensor]]:

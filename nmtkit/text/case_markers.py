@@ -74,6 +74,19 @@ class CaseMarkers:
                 change = None
         return words
 
+    def open_forms(self, words: Sequence[str]) -> list[list[str]]:
+        """Return ways to write the last of some words, if it may go on.
+
+        The first is how it is written if it does not.
+        One capital may be followed by others, and a word of mixed case stays as it is.
+        """
+        word = words[-1]
+        marked = self._mark(word).split(" ")
+        forms = [marked, [protect(word) if self._protects else word]]
+        if marked[0] == CAPITAL and len(word) == 1:
+            forms.append([UPPER, marked[1]])
+        return forms[:1] if len(marked) == 1 else forms
+
     def _mark(self, token: str) -> str:
         kept = protect(token) if self._protects else token
         small = lower(token, self._language)

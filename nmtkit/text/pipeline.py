@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from nmtkit.config import TextConfig
 from nmtkit.text.case_markers import CaseMarkers, capitalize
-from nmtkit.text.markers import without_markers
+from nmtkit.text.markers import CAPITAL, UPPER, spacing, without_markers
 from nmtkit.text.names import PLACEHOLDERS, Names, load_names, mask
 from nmtkit.text.normalizer import Normalizer
 from nmtkit.text.scripts import length_in_words, unspaced_characters
@@ -15,7 +15,16 @@ from nmtkit.text.subword import SubwordModel, load_subword_model
 from nmtkit.text.tokenizer import Detokenizer, Tokenizer
 from nmtkit.text.truecaser import Truecaser, load_truecaser
 
+if TYPE_CHECKING:
+    from nmtkit.text.prefix import TextPrefix
+
 Side = Literal["src", "tgt"]
+
+OPEN_SIGNS = "'’-"
+"""Signs at the end of a prefix that belong to what may follow them: `l'`, `well-`."""
+
+PROBE = "a"
+"""A letter that stands for what follows."""
 
 
 class TextPipeline:
@@ -103,8 +112,12 @@ class TextPipeline:
             return line if tokenized else self._normalizer.normalize(line)
         if tokenized or self._settings.tokenized:
             return " ".join(line.split())
-        text = self._tokenizer.text(self._normalizer.normalize(line))
+        text = self._uncased_text(line)
         return self._case.apply(text) if self._case is not None and text else text
+
+    def _uncased_text(self, line: str) -> str:
+        """Return the words of a raw line, separated by blanks, in the case of the text."""
+        return self._tokenizer.text(self._normalizer.normalize(line))
 
     def length(self, words: str) -> int:
         """Return the length of a line in words.
@@ -166,6 +179,62 @@ class TextPipeline:
             variants = [inside] if unspaced_characters(phrase[:1]) else [*variants, inside]
         return [list(tokens) for tokens in dict.fromkeys(map(tuple, variants)) if tokens]
 
+    def prefix(self, text: str, tokenized: bool = False, names: Sequence[str] = ()) -> "TextPrefix":
+        """Return the tokens of the beginning of a line, which may end in the middle of a word.
+
+        :param tokenized: the text is already tokenised.
+        :param names: words for which placeholders stand in the line.
+        """
+        from nmtkit.text.prefix import Ending, TextPrefix  # rarely needed: start-up
+
+        if not text.strip():
+            return TextPrefix(text)
+        if self._settings.raw:
+            return self._raw_prefix(text, tokenized)
+        words, last = self._prefix_words(text, tokenized)
+        is_text = not (tokenized or self._settings.tokenized)
+        tokens = self._pieces(self._cased(words) if is_text else words, names)
+        if not last:
+            return TextPrefix(text, tokens)
+        forms = self._case.open_forms([*words, last]) if self._case and is_text else [[last]]
+        endings = [Ending(tuple(markers), word.encode()) for *markers, word in forms]
+        begun = (n for n, name in enumerate(names[: len(PLACEHOLDERS)]) if name.startswith(last))
+        endings += [Ending((PLACEHOLDERS[number],), b"") for number in begun]
+        return TextPrefix(text, tokens, tuple(endings), last, self._pieces(forms[0], names))
+
+    def _raw_prefix(self, text: str, tokenized: bool) -> "TextPrefix":
+        """Return the prefix as pieces of raw text; the last word includes the blank before it."""
+        from nmtkit.text.prefix import Ending, TextPrefix
+
+        assert self._subwords is not None
+        line = self._words(text.strip(), tokenized) + (" " if text[-1].isspace() else "")
+        pieces = self._subwords.apply(line.split(" "))
+        start = len(pieces) - self._subwords.open_pieces(pieces)
+        tokens, last = pieces[:start], pieces[start:]
+        spelling = b"".join(self._subwords.spelling(piece)[0] for piece in last)
+        word = spelling.decode("utf-8", errors="replace")
+        return TextPrefix(text, tokens, (Ending((), spelling),), word, last)
+
+    def _prefix_words(self, text: str, tokenized: bool) -> tuple[list[str], str]:
+        """Return the words of a prefix in the case of the text, and the last if it may go on."""
+        if tokenized or self._settings.tokenized:
+            words = text.split()
+        elif text[-1] in OPEN_SIGNS:  # as they are split before a letter
+            words = self._uncased_text(f"{text}{PROBE}").split(" ")
+            words[-1] = words[-1].removesuffix(PROBE)
+        else:
+            words = self._uncased_text(text).split(" ")
+        if text[-1].isspace():
+            return words, ""
+        return words[:-1], words[-1]
+
+    def _cased(self, words: Sequence[str]) -> list[str]:
+        text = " ".join(words)
+        return (self._case.apply(text) if self._case is not None and text else text).split()
+
+    def _pieces(self, words: Sequence[str], names: Sequence[str]) -> list[str]:
+        return self.pieces(self.masked(" ".join(words), names)).split()
+
     def capitalized(self, phrase: str) -> str:
         """Return a phrase with a capital, as at the beginning of a sentence."""
         return capitalize(phrase, self._language)
@@ -179,6 +248,18 @@ class TextPipeline:
         if model is None:
             return [(False, True) for _ in tokens]
         return [(model.opens(token), model.goes_on(token)) for token in tokens]
+
+    def marks(self, token: str) -> bool:
+        """Return whether a token is a marker, which shows no text."""
+        settings = self._settings
+        is_case = settings.case == "markers" and token in (CAPITAL, UPPER)
+        return is_case or (settings.joiners and spacing(token) is not None)
+
+    def spellings(self, tokens: Iterable[str]) -> list[tuple[bytes, bool]]:
+        """Return for each token of the vocabulary its text, and whether its word may go on."""
+        if self._subwords is None:
+            return [(token.encode(), False) for token in tokens]
+        return [self._subwords.spelling(token) for token in tokens]
 
     def find_names(self, line: str, tokenized: bool = False) -> list[str]:
         """Return the names and numbers of a source line that the model copies."""

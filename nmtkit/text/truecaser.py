@@ -114,6 +114,17 @@ class Truecaser:
                 words[index] = capitalize(words[index], self._language)
         return words
 
+    def open_forms(self, words: Sequence[str]) -> list[list[str]]:
+        """Return ways to write the last of some words, if it may go on; see `CaseMarkers`.
+
+        A word that begins a sentence may begin with a small letter elsewhere.
+        """
+        word = words[-1]
+        forms = [self.apply(" ".join(words)).split(" ")[-1], word]
+        if len(words) - 1 in first_words(words):
+            forms.append(lower(word[:1], self._language) + word[1:])
+        return [[form] for form in dict.fromkeys(forms)]
+
     def _inner_word(self, word: str) -> str:
         return word if word in self._known else self._best.get(lower(word, self._language), word)
 

@@ -32,6 +32,7 @@ COMMAND_LINES = (
     "translate -m [model] {text.src} --markup html --protect {patterns} -o [out]",
     "translate -m [model] {text.src} --terms {glossary} -o [out]",
     "translate -m [model] {text.src} --format md --protect {patterns} -o [out]",
+    "translate -m [model] {text.src} --prefix {text.tgt} -o [out]",
     "translate -m [model] {text.src} --segment random --segment-lengths {segments}",
     "score -m [model] {text.src} {text.tgt} -o [out]",
     "score -m [lm] {text.src}",

@@ -108,6 +108,7 @@ translate test.en -m model -m model -o out --alignments links --candidates lexic
 translate test.en -m model --markup xml --protect placeholders --protect patterns -o out
 translate test.en -m model --terms glossary -o out
 translate test.en -m model --format html --protect patterns -o out
+translate test.en -m model --prefix test.fr -o out
 translate test.en -m model --segment --reverse-model reverse --segments segments -o out
 translate test.en -m model --segment random --segment-lengths lengths
 score test.en test.fr -m model -o out

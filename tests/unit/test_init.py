@@ -56,7 +56,7 @@ def test_two_threads_give_the_same_gradient_in_every_process():
 
 
 PUBLIC = [
-    "Aligner", "ConfigError", "DataError", "Embedder", "Glossary", "LossRefused",
+    "Aligner", "Alternative", "ConfigError", "DataError", "Embedder", "Glossary", "LossRefused",
     "MarkupTranslator", "ModelError", "NmtkitError", "OutputError", "Scorer", "Segmenter", "Term",
     "TrainingCorpus", "Translator", "adapt", "build_shortlist", "calibrate", "check", "evaluate",
     "prepare", "select", "train", "translate_document",

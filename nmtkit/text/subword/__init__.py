@@ -84,6 +84,16 @@ class SubwordModel(Protocol):
         ...
 
     @staticmethod
+    def spelling(piece: str) -> tuple[bytes, bool]:
+        """Return the text of a piece in UTF-8, and whether its word may go on with any piece."""
+        ...
+
+    @staticmethod
+    def open_pieces(pieces: Sequence[str]) -> int:
+        """Return how many pieces at the end of a text may be others if the text goes on."""
+        ...
+
+    @staticmethod
     def undo(pieces: Iterable[str]) -> list[str]:
         """Return the words of a sentence from any sequence of pieces that a model may produce."""
         ...

@@ -149,6 +149,17 @@ class BPE:
         return piece[:1].isalnum()
 
     @staticmethod
+    def spelling(piece: str) -> tuple[bytes, bool]:
+        """Return the text of a piece in UTF-8, and whether its word goes on."""
+        return piece.removesuffix(SEPARATOR).encode(), piece.endswith(SEPARATOR)
+
+    @staticmethod
+    def open_pieces(pieces: Sequence[str]) -> int:
+        """Return the number of pieces of the last word."""
+        ends = (n for n in range(len(pieces) - 1) if not pieces[-2 - n].endswith(SEPARATOR))
+        return next(ends, len(pieces) - 1) + 1
+
+    @staticmethod
     def undo(pieces: Iterable[str]) -> list[str]:
         """Return the words of a sentence from its pieces; see `undo_bpe`."""
         return undo_bpe(pieces)

@@ -20,7 +20,7 @@ from nmtkit.io.atomic import atomic_file
 from nmtkit.io.inputs import NamedInput, Source, open_bytes
 from nmtkit.special_symbols import SPECIAL_WORDS
 from nmtkit.text.memo import Memo
-from nmtkit.text.scripts import is_spaced
+from nmtkit.text.scripts import is_spaced, unspaced_characters
 
 BLANK = "▁"
 """Stands for a blank in pieces."""
@@ -183,6 +183,34 @@ class SentencePiece:
     def goes_on(piece: str) -> bool:
         """Return whether a piece begins with a letter or digit of a script with blanks."""
         return not _BYTE.fullmatch(piece) and is_spaced(piece[0])
+
+    @staticmethod
+    def spelling(piece: str) -> tuple[bytes, bool]:
+        """Return the text of a piece in UTF-8, and that any piece may follow."""
+        byte = _BYTE.fullmatch(piece)
+        return bytes([int(byte[1], 16)]) if byte else piece.replace(BLANK, " ").encode(), True
+
+    @classmethod
+    def open_pieces(cls, pieces: Sequence[str]) -> int:
+        """Return the number of pieces of the last word; where a script has no blanks, two.
+
+        Bytes of one character are counted together.
+        """
+        first = len(pieces) - 1
+        while first > 0 and cls._belongs(pieces[first], pieces[first - 1]):
+            first -= 1
+        if first > 0 and not pieces[first].startswith(BLANK) and unspaced_characters(pieces[first]):
+            first -= 1
+            while first > 0 and cls._belongs(pieces[first], pieces[first - 1]):
+                first -= 1
+        return len(pieces) - first
+
+    @classmethod
+    def _belongs(cls, piece: str, before: str) -> bool:
+        """Return whether a piece belongs to the word, or the bytes, of the piece before it."""
+        if _BYTE.fullmatch(piece) or _BYTE.fullmatch(before):
+            return True
+        return cls.opens(before) and cls.goes_on(piece)
 
     def _known_pieces(self, piece: str) -> str:
         """Return a piece, or the known pieces that it is split into, separated by blanks."""

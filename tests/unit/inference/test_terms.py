@@ -91,3 +91,19 @@ def test_lines_without_terms_are_searched_as_ever(model: LoadedModel) -> None:
     assert (
         next(with_terms.translate(["b b"]))[0].text == next(translator.translate(["b b"]))[0].text
     )
+
+
+def test_terms_that_no_candidate_can_write_are_searched_once(model: LoadedModel) -> None:
+    class Few:
+        def candidates(self, source_tokens: object) -> list[int]:
+            return [EOS, 1, *model.tgt_vocab.ids(["w", "x"])]
+
+    words = finder(model, Term("a", ("x", "z")), Term("b", ("y z",)))
+    few = Few().candidates([])
+    assert words.may_be_kept(words.find("a", ["a"]), few)
+    assert not words.may_be_kept(words.find("a b", ["a", "b"]), few)
+    translator = Translator(Ensemble((model,)), candidates=Few()).with_search(beam=3)
+    with_terms = translator.with_terms(Glossary([Term("b", ("y z",))]))
+    (first,), (other,) = with_terms.translate(["b c", "c"])
+    assert count(first.text, ["y z"]) == 1 and not first.missing_terms
+    assert other.text == next(translator.translate(["c"]))[0].text

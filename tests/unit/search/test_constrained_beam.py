@@ -12,6 +12,7 @@ from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.beam import beam_search, search_batches
 from nmtkit.search.constrained_beam import Candidate, Progress, choose
 from nmtkit.search.constraints import ConstrainedSentence, Constraints, WordBoundaries
+from nmtkit.search.forced_prefix import chain
 from nmtkit.special_symbols import EOS, UNK
 
 K = 7
@@ -117,7 +118,7 @@ def test_terms_stand_in_candidate_lists(prefix_model, sources):
 
 
 def test_forbidden_words_and_prefixes_hold(prefix_model, sources):
-    one = Constraints(forbidden=((2,), (3, 4)), prefix=(5, 3, 6))
+    one = Constraints(forbidden=((2,), (3, 4)), prefix=chain((5, 3, 6)))
     for hypotheses in search([prefix_model(2, K)], sources, [one] * len(sources), settings(), 4):
         for hypothesis in hypotheses:
             assert hypothesis.words[:3] == [5, 3, 6]

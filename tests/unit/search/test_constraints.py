@@ -12,6 +12,7 @@ from nmtkit.search.constraints import (
     Tokens,
     WordBoundaries,
 )
+from nmtkit.search.forced_prefix import chain
 
 WORDS = WordBoundaries.none(8)
 PIECES = WordBoundaries([(token % 2 == 1, True) for token in range(8)])
@@ -115,11 +116,16 @@ def test_a_word_ends_with_its_term() -> None:
     assert not term.unmet(state) and term.rule(state, 100).goes_on is False
 
 
+def only(one: ConstrainedSentence, state: State, left: int) -> list[int]:
+    tokens = one.rule(state, left).only
+    return [] if tokens is None else tokens.tolist()
+
+
 def test_the_prefix_comes_first() -> None:
-    with_prefix = sentence((2,), prefix=(5, 6))
-    state = State()
+    with_prefix = sentence((2,), prefix=chain((5, 6)))
+    state = with_prefix.start
     for token in (5, 6):
-        assert with_prefix.rule(state, 100).only == frozenset((token,))
+        assert only(with_prefix, state, 100) == [token]
         state = with_prefix.move(state, token).state
     assert with_prefix.rule(state, 100).only is None
 
@@ -127,9 +133,9 @@ def test_the_prefix_comes_first() -> None:
 def test_terms_are_forced_while_there_is_room() -> None:
     term = sentence((2, 3))
     assert term.rule(State(), 4).only is None
-    assert term.rule(State(), 3).only == frozenset((2,))
+    assert only(term, State(), 3) == [2]
     state = term.move(State(), 2).state
-    assert term.rule(state, 2).only == frozenset((3,))
+    assert only(term, state, 2) == [3]
     assert term.rule(term.move(state, 3).state, 1).may_end
 
 

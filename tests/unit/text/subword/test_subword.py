@@ -59,6 +59,14 @@ class Characters:
         return True
 
     @staticmethod
+    def spelling(piece: str) -> tuple[bytes, bool]:
+        return piece.removesuffix("_").encode(), piece != "_"
+
+    @staticmethod
+    def open_pieces(pieces: Sequence[str]) -> int:
+        return len(pieces)
+
+    @staticmethod
     def join(pieces: Iterable[str]) -> tuple[list[str], list[int]]:
         words: list[str] = [""]
         indices: list[int] = []
