@@ -1,10 +1,13 @@
-"""Output on stderr: the log, warnings and progress bars."""
+"""Output on stderr: the log, warnings, and bars over the lines of files."""
 
 import logging
 import shutil
 import sys
+from collections.abc import Sequence
 
 import click
+
+from nmtkit.progress_bar import SCREEN, ProgressBar, shows_progress
 
 LOGGER = logging.getLogger("nmtkit")
 
@@ -17,9 +20,21 @@ def warn(message: str) -> None:
     LOGGER.warning("%s", message)
 
 
-def show_progress() -> bool:
-    """Return whether progress bars are drawn: on a terminal, unless `--quiet` is given."""
-    return sys.stderr.isatty() and LOGGER.isEnabledFor(logging.INFO)
+def line_bar(label: str, unit: str, inputs: Sequence[str], output: str | None = "-") -> ProgressBar:
+    """Return a progress bar over the lines of files, whose number is counted first if it is quick.
+
+    Nothing is drawn where results appear on the same terminal, or lines are typed.
+
+    :param inputs: files with one line for each thing that is counted; the first is read.
+    :param output: file of the results; None: they are not written line by line.
+    """
+    from nmtkit.io.inputs import is_terminal
+    from nmtkit.io.lines import count_lines
+
+    typed = any(is_terminal(path) for path in inputs)
+    shown = shows_progress() and not typed and not (output == "-" and sys.stdout.isatty())
+    total = count_lines(inputs[0]) if shown and inputs else None
+    return ProgressBar(label, unit, total, shown=shown)
 
 
 def terminal_width() -> int | None:
@@ -55,13 +70,9 @@ def configure_logging(level: int) -> None:
 
 
 def write_stderr(line: str) -> None:
-    """Write one line to stderr, above any progress bars."""
-    bars = sys.modules.get("tqdm")  # not imported here: without tqdm no bar can be drawn
-    if bars is None:
+    """Write one line to stderr, above any progress bar."""
+    with SCREEN.above():
         print(line, file=sys.stderr, flush=True)
-    else:
-        bars.tqdm.write(line, file=sys.stderr)
-        sys.stderr.flush()
 
 
 class _Formatter(logging.Formatter):

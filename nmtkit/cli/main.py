@@ -31,6 +31,7 @@ from nmtkit.errors import NmtkitError, TrainingInterrupted, is_out_of_memory
 from nmtkit.extras import install_command
 from nmtkit.parallel import environment
 from nmtkit.posix import check_platform
+from nmtkit.progress_bar import SCREEN
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "prepare": ("nmtkit.cli.prepare", "Tokenise, clean and split raw parallel text."),
@@ -138,7 +139,10 @@ class Program(LazyGroup):
         except BrokenPipeError:
             status = BROKEN_PIPE
         except Exception as error:
+            SCREEN.close_all()
             status = report(error)
+        finally:
+            SCREEN.close_all()
         return close_stdout(status)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nmtkit.cli.command import FILES, TEXT, declare_command, group, option
+from nmtkit.cli.console import line_bar
 from nmtkit.cli.old_spellings import Renamed
 from nmtkit.cli.rules import exclusive
 from nmtkit.cli.shared_options import (
@@ -103,7 +104,10 @@ def command(
     configure_threads(threads)
     from nmtkit.io.lines import line_locator, open_output, read_lines, read_parallel
 
-    with open_output(path_on_rank_0(output), force) as results:
+    with (
+        open_output(path_on_rank_0(output), force) as results,
+        line_bar("score", "lines", [source, *([target] if target else [])], output) as bar,
+    ):
         with importing():
             from nmtkit.inference.ensemble import Ensemble
             from nmtkit.inference.scorer import Scorer, Totals
@@ -124,7 +128,7 @@ def command(
                     pairs, tokenized, process_group=process_group, pair_name=pair_name
                 )
             totals = Totals()
-            for score in scores:
+            for score in bar.track(scores):
                 totals.add(score)
                 line = (_json if as_json else _numbers)(score, per_word, normalize)
                 results.write(f"{line}\n")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 import click
 
 from nmtkit.cli.command import declare_command
-from nmtkit.cli.console import warn
+from nmtkit.cli.console import line_bar, warn
 from nmtkit.cli.segment_options import SegmentationSettings
 from nmtkit.cli.shared_options import FILE
 from nmtkit.cli.startup import configure_threads, importing, path_on_rank_0
@@ -116,6 +116,7 @@ def command(
     with contextlib.ExitStack() as stack:
         from nmtkit.io.lines import open_output
 
+        bar = stack.enter_context(line_bar("translate", "lines", [source], output))
         streams = Outputs(
             *(
                 stack.enter_context(open_output(path_on_rank_0(path or os.devnull), force))
@@ -144,7 +145,7 @@ def command(
         if segmentation.method:
             segmenter = segmentation.segmenter(translator, batch_size, device, seed, params)
             segmented = segmenter.segment(lines, tokenized, process_group)
-            _write_segmented(segmented, lines, streams, format)
+            _write_segmented(bar.track(segmented), lines, streams, format)
         else:
             if markup or protect:
                 from nmtkit.inference.markup_translator import MarkupTranslator, read_patterns
@@ -159,6 +160,7 @@ def command(
                 translations = translator.translate(
                     lines, n_best or 1, tokenized, aligned, process_group
                 )
+            translations = bar.track(translations)
             _write_translations(translations, lines, streams, format, alignment_format)
 
 

@@ -39,6 +39,7 @@ from nmtkit.inference.word_alignment import Alignment
 from nmtkit.io.inputs import HashedFile
 from nmtkit.io.lines import read_parallel
 from nmtkit.model_folder import LoadedModel, shared_parameters
+from nmtkit.progress_bar import ProgressBar
 from nmtkit.report.model_card import ModelCard, describe_file, describe_model
 from nmtkit.special_symbols import BOS
 from nmtkit.text.detokenizer import unescaped
@@ -155,7 +156,8 @@ def build_report(
     cards = []
     for name, folder, model in zip(names, folders, models, strict=False):
         log.info("%s: translating %d sentences", name, len(columns[0]))
-        outputs[name] = list(model.outputs(columns[0], tokenized))
+        bar = ProgressBar(f"translate by {name}", "sentences", len(columns[0]))
+        outputs[name] = list(bar.run(model.outputs(columns[0], tokenized)))
         cards.append(model.card(name, folder))
     for (name, path), lines in zip(settings.systems, columns[2:], strict=True):
         outputs[name] = [SystemOutput(test_text.target(line)) for line in lines]

@@ -23,7 +23,9 @@ PACKAGE = Path(nmtkit.__file__).parent
 
 COMMANDS = dict(walk_commands(cli))
 
-BASE = {"config", "config_io", "durations", "seeds", "errors", "extras", "special_symbols"}
+BASE = {"config", "config_io", "durations", "seeds", "errors", "extras", "special_symbols"} | {
+    "progress_bar"
+}
 """Modules that every room above `models` and `text` may import."""
 
 ROOMS = {
@@ -34,6 +36,7 @@ ROOMS = {
     "extras": set[str](),
     "seeds": set[str](),
     "special_symbols": set[str](),
+    "progress_bar": set[str](),
     "recipes": set[str](),
     "text_config": set[str](),
     "config_ranges": set[str](),
@@ -41,7 +44,7 @@ ROOMS = {
     "config_io": {"config", "errors"},
     "io": {"io", "errors"},
     "text": {"text", "io", "errors", "extras", "special_symbols"},
-    "parallel": {"parallel", "seeds", "errors"},
+    "parallel": {"parallel", "progress_bar", "seeds", "errors"},
     "data": {"data", "text", "io"} | BASE,
     "preprocessing": {
         "preprocessing",
@@ -68,7 +71,8 @@ ROOMS = {
     "report": {"report", "inference", "search", "evaluation", "smt", "model_folder", "models"}
     | {"training.learning_curve", "training.provenance", "text", "io", "nmtkit"}
     | BASE,
-    "cli": {"nmtkit", "posix", "cli", "parallel.environment", "durations", "errors", "extras"},
+    "cli": {"nmtkit", "posix", "cli", "parallel.environment", "progress_bar"}
+    | {"durations", "errors", "extras"},
     "__main__": {"cli"},
 }
 """Room -> the rooms or single modules that it may import at any time."""
@@ -107,6 +111,7 @@ LIBRARIES = {
     "extras": set[str](),
     "seeds": set[str](),
     "special_symbols": set[str](),
+    "progress_bar": set[str](),
     "io": {"numpy"},
     "io.locks": {"filelock"},
     "io.compression": {"zstandard"},
