@@ -13,6 +13,7 @@ import copy
 import dataclasses
 import functools
 import itertools
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Unpack
@@ -42,6 +43,8 @@ from nmtkit.text.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from nmtkit.inference.terms import LineTerms, TermFinder, TermsMode
     from nmtkit.text.glossary import Glossary
+
+log = logging.getLogger("nmtkit")
 
 NBest = list[Hypothesis]
 """The hypotheses of one sentence, best first, or its samples in the order drawn."""
@@ -78,6 +81,7 @@ class Translator:
             )
         self._ensemble = ensemble.for_inference(quantize)
         self.search = ensemble.first.config.search if search is None else search
+        self._beam_is_given = search is not None
         self._batch_size = batch_size
         self._candidates = candidates
         self._replacements: Mapping[str, str] | None = None
@@ -116,6 +120,21 @@ class Translator:
         translator = copy.copy(self)
         changed = {**dataclasses.asdict(self.search), **table["search"]}
         translator.search = parse_section(SearchConfig, changed, "search")
+        translator._beam_is_given = self._beam_is_given or "beam" in table["search"]
+        return translator
+
+    def _with_room_for(self, n_best: int) -> "Translator":
+        """Return a translator whose beam is wide enough, unless the caller has chosen the beam."""
+        if self._beam_is_given or n_best <= self.search.beam:
+            return self
+        log.info(
+            "%d translations of a line need a beam of %d, wider than the model's %d",
+            n_best,
+            n_best,
+            self.search.beam,
+        )
+        translator = copy.copy(self)
+        translator.search = dataclasses.replace(self.search, beam=n_best)
         return translator
 
     def with_candidates(self, candidates: CandidateLists | None) -> "Translator":
@@ -202,19 +221,21 @@ class Translator:
 
         :param lines: source text; a line that is empty or whitespace has an empty translation. A
             `LineStream` is translated as its lines arrive.
-        :param n_best: translations of each line.
+        :param n_best: translations of each line. The beam of the model's settings is widened to it;
+            one that was asked for is not.
         :param tokenized: the lines are already tokenised, and the translations stay tokenised.
         :param alignments: also return alignments.
         :param process_group: shares the lines; rank 0 reads them and yields the results, the
             other ranks yield nothing.
         :param search: fields of `SearchConfig` that differ from `self.search`, such as beam=5.
         :return: for each line its translations, best first: at least one, at most n_best.
-        :raises ConfigError: n_best is larger than the beam, or a setting is wrong.
+        :raises ConfigError: n_best is larger than a beam that was asked for, or a setting is wrong.
         :raises ModelError: alignments are requested and the model has none.
         :raises TypeError: `lines` is a single string.
         """
         refuse_string(lines, "lines")
         translator = self.with_search(**search) if search else self
+        translator = translator._with_room_for(n_best)
         check_settings(translator.search, n_best)
         find = functools.partial(translator._search_batches, n_best=n_best, alignments=alignments)
         return translator._translate_windows(lines, tokenized, process_group, find)
