@@ -18,6 +18,7 @@ from nmtkit.cli.console import choose_verbosity
 from nmtkit.cli.joined_values import join_values
 from nmtkit.cli.old_spellings import Renamed, replace_old_spellings
 from nmtkit.cli.rules import Rule, check, check_pipes
+from nmtkit.cli.usage_errors import plain_usage_errors, refuse_missing_values
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Decorator = Callable[[Function], Function]
@@ -42,6 +43,8 @@ class Option(click.Option):
     """
 
     def __init__(self, *arguments: Any, common: bool = False, **settings: Any) -> None:
+        if settings.get("required") and settings.get("default") is None:
+            settings.pop("default", None)  # click takes None for a default that was given
         super().__init__(*arguments, **settings)
         self.common = common
         self.group = ""
@@ -103,8 +106,12 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse arguments in today's or earlier spellings."""
-        args = replace_old_spellings(args, self.renamed, ctx.resilient_parsing)
-        return super().parse_args(ctx, join_values(self.params, args, ctx.resilient_parsing))
+        with plain_usage_errors(self, ctx):
+            args = replace_old_spellings(args, self.renamed, ctx.resilient_parsing)
+            if not ctx.resilient_parsing:
+                refuse_missing_values(self.params, args)
+            args = join_values(self.params, args, ctx.resilient_parsing)
+            return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Check the command's rules, and run it."""

@@ -19,6 +19,7 @@ from nmtkit.cli.shared_options import (
     tokenized_option,
 )
 from nmtkit.cli.startup import configure_threads, importing
+from nmtkit.errors import counted
 
 log = logging.getLogger("nmtkit")
 
@@ -98,4 +99,4 @@ def command(
             vectors = embedder.embed_words(vocabulary, limit or 0)
         else:
             vectors = embedder.embed(read_lines(text or "-"), tokenized)
-        log.info("%d vectors", write_vectors(results, bar.track(vectors)))
+        log.info("%s", counted(write_vectors(results, bar.track(vectors)), "vector"))

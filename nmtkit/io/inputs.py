@@ -282,7 +282,8 @@ def _chunks(stream: BinaryIO, source: Source) -> Iterator[bytes]:
 
 
 def _unreadable(source: Source, error: OSError) -> DataError:
-    return DataError(f"{source}: cannot be read: {error.strerror}")
+    remedy = "; give a file" if isinstance(error, IsADirectoryError) else ""
+    return DataError(f"{source}: cannot be read: {error.strerror}{remedy}")
 
 
 @contextlib.contextmanager

@@ -24,7 +24,7 @@ import torch
 
 import nmtkit
 from nmtkit.config import TextConfig
-from nmtkit.errors import ConfigError, DataError
+from nmtkit.errors import ConfigError, DataError, counted
 from nmtkit.evaluation.bleu_tokenizer import choose_tokenizer, is_spaced
 from nmtkit.evaluation.buckets import Bucketing, EvaluationSet
 from nmtkit.evaluation.comparison import Comparison, ComparisonConfig, compare
@@ -155,7 +155,7 @@ def build_report(
     outputs: dict[str, list[SystemOutput]] = {}
     cards = []
     for name, folder, model in zip(names, folders, models, strict=False):
-        log.info("%s: translating %d sentences", name, len(columns[0]))
+        log.info("%s: translating %s", name, counted(len(columns[0]), "sentence"))
         bar = ProgressBar(f"translate by {name}", "sentences", len(columns[0]))
         outputs[name] = list(bar.run(model.outputs(columns[0], tokenized)))
         cards.append(model.card(name, folder))
