@@ -103,8 +103,8 @@ class Totals:
         cost_per_pair = -self.log_prob / self.pairs if self.pairs else 0.0
         return (
             f"{counted(self.pairs, unit.removesuffix('s'))}, {self.tokens} target tokens (</s>"
-            f" counted): cost per token {self.cost_per_token:.4f}, per sentence {cost_per_pair:.4f} (natural log),"
-            f" perplexity {self.perplexity:.4f}"
+            f" counted): cost per token {self.cost_per_token:.4f}, per sentence"
+            f" {cost_per_pair:.4f} (natural log), perplexity {self.perplexity:.4f}"
         )
 
 
