@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nmtkit.cli.command import FILES, declare_command, group, option
-from nmtkit.cli.console import line_bar, terminal_width
+from nmtkit.cli.console import line_bar, terminal_width, warn
 from nmtkit.cli.old_spellings import Renamed
 from nmtkit.cli.rules import different_files, excludes, exclusive, needs
 from nmtkit.cli.shared_options import (
@@ -238,11 +238,14 @@ def command(
         table = stack.enter_context(open_output(lexicon, force)) if lexicon else None
         with importing():
             from nmtkit.inference.aligner import Aligner, symmetric_links
+            from nmtkit.inference.side_check import swapped_files
             from nmtkit.inference.symmetrization import Symmetrization
             from nmtkit.inference.word_alignment import moses_links
             from nmtkit.model_folder import shared_parameters
 
         aligner = Aligner.load(model, device, batch_size, params)
+        if message := swapped_files(aligner.model, source, target, tokenized):
+            warn(message)
         aligner = aligner.with_tag(tag) if tag else aligner
         pairs = ((src, tgt) for src, tgt in both_sides)
         pair_name = line_locator(source, target)

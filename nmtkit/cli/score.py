@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nmtkit.cli.command import FILES, TEXT, declare_command, group, option
-from nmtkit.cli.console import line_bar
+from nmtkit.cli.console import line_bar, warn
 from nmtkit.cli.old_spellings import Renamed
 from nmtkit.cli.rules import exclusive
 from nmtkit.cli.shared_options import (
@@ -25,6 +25,7 @@ from nmtkit.cli.shared_options import (
 from nmtkit.cli.startup import configure_threads, importing, path_on_rank_0
 
 if TYPE_CHECKING:
+    from nmtkit.inference.ensemble import Ensemble
     from nmtkit.inference.scorer import Score
 
 log = logging.getLogger("nmtkit")
@@ -122,6 +123,7 @@ def command(
             elif not scorer.reads_source:
                 raise click.UsageError("A language model reads no source; leave SRC out.")
             else:
+                _warn_if_swapped(ensemble, source, target, tokenized)
                 pairs = ((src, tgt) for src, tgt in read_parallel(source, target))
                 pair_name = line_locator(source, target)
                 scores = scorer.score(
@@ -133,6 +135,14 @@ def command(
                 line = (_json if as_json else _numbers)(score, per_word, normalize)
                 results.write(f"{line}\n")
             log.info("%s", totals.summary("lines" if target is None else "pairs"))
+
+
+def _warn_if_swapped(ensemble: "Ensemble", source: str, target: str, tokenized: bool) -> None:
+    """Warn if the files are probably in the wrong order."""
+    from nmtkit.inference.side_check import swapped_files
+
+    if message := swapped_files(ensemble.first, source, target, tokenized):
+        warn(message)
 
 
 def _numbers(score: "Score", per_word: bool, normalize: bool) -> str:

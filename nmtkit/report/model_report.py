@@ -33,6 +33,7 @@ from nmtkit.evaluation.significance import SAMPLES
 from nmtkit.evaluation.sufficient_statistics import collect_statistics
 from nmtkit.evaluation.text_checks import looks_tokenized
 from nmtkit.inference.ensemble import Ensemble
+from nmtkit.inference.side_check import swapped_sides
 from nmtkit.inference.translation import Translation
 from nmtkit.inference.translator import Translator
 from nmtkit.inference.word_alignment import Alignment
@@ -151,6 +152,8 @@ def build_report(
     tokenized = settings.tokenized or text.tokenized
     if not tokenized and looks_tokenized(columns[1]):
         log.warning("%s looks tokenised; if it is, add --tokenized", files[1])
+    if swapped := swapped_sides(models[0].model, files, columns[0], columns[1], tokenized):
+        log.warning("%s", swapped)
     test_text = _TestSetText(models[0].model, text, tokenized)
     outputs: dict[str, list[SystemOutput]] = {}
     cards = []
