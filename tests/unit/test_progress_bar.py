@@ -5,7 +5,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -25,16 +25,23 @@ class Terminal(io.StringIO):
 
 
 @pytest.fixture
-def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
-    """Make stderr a terminal on which bars appear at once."""
-    screen = Terminal()
-    monkeypatch.setattr("sys.stderr", screen)
+def open_terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], Terminal]]:
+    """Return a function that makes stderr a terminal on which bars appear at once.
+
+    A fixture cannot do so itself: pytest replaces stderr again before the test.
+    """
+
+    def make() -> Terminal:
+        screen = Terminal()
+        monkeypatch.setattr("sys.stderr", screen)
+        return screen
+
     monkeypatch.setattr(progress_bar, "DELAY", 0.0)
     monkeypatch.setattr(progress_bar, "INTERVAL", 0.001)
     logger = logging.getLogger("nmtkit")
     level = logger.level
     logger.setLevel(logging.INFO)
-    yield screen
+    yield make
     SCREEN.close_all()
     logger.setLevel(level)
 
@@ -86,7 +93,8 @@ def test_a_clock(seconds: float, text: str) -> None:
     assert clock(seconds) == text
 
 
-def test_a_bar_is_drawn_without_updates_and_wiped(terminal: Terminal) -> None:
+def test_a_bar_is_drawn_without_updates_and_wiped(open_terminal: Callable[[], Terminal]) -> None:
+    terminal = open_terminal()
     with ProgressBar("wait", "things", 3):
         wait_for(terminal, "wait: 0 of 3 things")
     lines = terminal.getvalue().split("\r")
@@ -94,7 +102,10 @@ def test_a_bar_is_drawn_without_updates_and_wiped(terminal: Terminal) -> None:
     assert not any(thread.name == progress_bar.THREAD_NAME for thread in threading.enumerate())
 
 
-def test_a_short_task_shows_nothing(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_short_task_shows_nothing(
+    open_terminal: Callable[[], Terminal], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal = open_terminal()
     monkeypatch.setattr(progress_bar, "DELAY", 60.0)
     with ProgressBar("wait", "things", 3) as bar:
         time.sleep(0.02)
@@ -102,14 +113,16 @@ def test_a_short_task_shows_nothing(terminal: Terminal, monkeypatch: pytest.Monk
     assert terminal.getvalue() == ""
 
 
-def test_the_bar_opened_last_is_drawn(terminal: Terminal) -> None:
+def test_the_bar_opened_last_is_drawn(open_terminal: Callable[[], Terminal]) -> None:
+    terminal = open_terminal()
     with ProgressBar("outer", "things"):
         with ProgressBar("inner", "things"):
             wait_for(terminal, "inner")
         wait_for(terminal, "outer")
 
 
-def test_a_line_is_written_above_the_bar(terminal: Terminal) -> None:
+def test_a_line_is_written_above_the_bar(open_terminal: Callable[[], Terminal]) -> None:
+    terminal = open_terminal()
     with ProgressBar("wait", "things"):
         wait_for(terminal, "wait")
         with SCREEN.above():
@@ -119,21 +132,26 @@ def test_a_line_is_written_above_the_bar(terminal: Terminal) -> None:
 
 
 @pytest.mark.parametrize("level", [logging.WARNING, logging.ERROR])
-def test_a_quiet_log_shows_no_bar(terminal: Terminal, level: int) -> None:
+def test_a_quiet_log_shows_no_bar(open_terminal: Callable[[], Terminal], level: int) -> None:
+    terminal = open_terminal()
     logging.getLogger("nmtkit").setLevel(level)
     with ProgressBar("wait", "things"):
         time.sleep(0.02)
     assert terminal.getvalue() == ""
 
 
-def test_what_is_no_terminal_shows_no_bar(terminal: Terminal) -> None:
+def test_what_is_no_terminal_shows_no_bar(open_terminal: Callable[[], Terminal]) -> None:
+    terminal = open_terminal()
     terminal.isatty = lambda: False  # type: ignore[method-assign]
     with ProgressBar("wait", "things"):
         time.sleep(0.02)
     assert terminal.getvalue() == ""
 
 
-def test_an_open_bar_lets_the_process_fork_and_is_not_the_forks(terminal: Terminal) -> None:
+def test_an_open_bar_lets_the_process_fork_and_is_not_the_forks(
+    open_terminal: Callable[[], Terminal],
+) -> None:
+    terminal = open_terminal()
     with ProgressBar("wait", "things"):
         wait_for(terminal, "wait")
         assert can_fork()
@@ -145,7 +163,9 @@ def test_an_open_bar_lets_the_process_fork_and_is_not_the_forks(terminal: Termin
             assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0
 
 
-def test_an_error_of_the_terminal_stops_nothing(terminal: Terminal) -> None:
+def test_an_error_of_the_terminal_stops_nothing(open_terminal: Callable[[], Terminal]) -> None:
+    terminal = open_terminal()
+
     def fail(text: str) -> int:
         raise OSError("gone")
 
