@@ -7,7 +7,7 @@
 The line goes to stderr, and only to a terminal, unless the log is quiet. It appears after two
 seconds, is drawn anew twice a second, also while nothing is counted, and is wiped at the end. Of
 several bars the one opened last is drawn. A thread draws them; it holds no lock while a process
-forks, so that it does not forbid forking (`nmtkit/parallel/fork.py`).
+forks, so that it does not forbid forking (`parallel.environment.is_single_threaded`).
 """
 
 import contextlib
@@ -19,6 +19,8 @@ import time
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, Self, TypeVar
+
+from nmtkit.parallel.environment import HARMLESS_THREAD
 
 logger = logging.getLogger("nmtkit")
 
@@ -35,8 +37,6 @@ MIN_BAR, MAX_BAR = 8, 24
 
 FALLBACK_WIDTH = 80
 """Width of a terminal that does not know its width."""
-
-THREAD_NAME = "nmtkit progress bar"
 
 
 class Field(NamedTuple):
@@ -100,8 +100,11 @@ class ProgressBar:
         self.unit = unit or self.unit
         self._started = self._counted = time.monotonic()
 
-    def track(self, items: Iterable[Item]) -> Iterator[Item]:
-        """Yield items, and count each when the next is asked for."""
+    def track(self, items: Iterable[Item]) -> Iterable[Item]:
+        """Return items, each counted when the next is asked for; unchanged if nothing is shown."""
+        return self._counted_items(items) if self.shown else items
+
+    def _counted_items(self, items: Iterable[Item]) -> Iterator[Item]:
         for item in items:
             yield item
             self.update()
@@ -173,7 +176,7 @@ class Screen:
             self._bars.append(bar)
             if self._thread is None:
                 self._ended = threading.Event()
-                self._thread = threading.Thread(target=self._run, name=THREAD_NAME, daemon=True)
+                self._thread = threading.Thread(target=self._run, name=HARMLESS_THREAD, daemon=True)
                 self._thread.start()
 
     def close(self, bar: ProgressBar) -> None:
@@ -243,14 +246,6 @@ def shows_progress() -> bool:
         return False
 
 
-def is_single_threaded() -> bool:
-    """Return whether this process has no threads of Python but one and that of the bars."""
-    return all(
-        thread is threading.current_thread() or thread.name == THREAD_NAME
-        for thread in threading.enumerate()
-    )
-
-
 def fit(fields: Sequence[Field], width: int) -> str:
     """Join fields to a line; leave out those of the lowest rank until it fits.
 
@@ -289,7 +284,7 @@ def _rate(rate: float) -> str:
 
 
 def _drawn(share: float, width: int, blocks: bool) -> str:
-    """Return a bar of which a share is filled."""
+    """Return a bar that is filled up to a share."""
     full = int(share * width)
     mark, rest = ("━", "─") if blocks else ("#", ".")
     return mark * full + rest * (width - full)

@@ -8,6 +8,7 @@ import struct
 import sys
 import termios
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,7 +49,7 @@ class Shown(NamedTuple):
 
 
 def run_in_terminal(
-    arguments: list[object],
+    arguments: Sequence[object],
     output: Path,
     columns: int = 80,
     typed: bytes | None = None,

@@ -202,7 +202,7 @@ def _width(text: str) -> int:
 
 
 def _one_cell_a_line(rows: Sequence[Sequence[str]], titles: Sequence[str], labels: int = 1) -> str:
-    """Align a table of which each cell has a line of its own, for tables that are too wide.
+    """Align a table with a line for each cell, for tables that are too wide.
 
     :param titles: of the two columns that stand in that case for the columns of cells: the title of
         a column, and its cell.

@@ -24,14 +24,13 @@ from click.exceptions import Exit
 import nmtkit
 from nmtkit.cli.command import GENERAL, group, option
 from nmtkit.cli.command_group import LazyGroup
-from nmtkit.cli.console import LOGGER, configure_logging, write_stderr
+from nmtkit.cli.console import LOGGER, close_bars, configure_logging, write_stderr
 from nmtkit.cli.old_spellings import Renamed
 from nmtkit.cli.termination import Terminated, raise_on_sigterm
 from nmtkit.errors import NmtkitError, TrainingInterrupted, is_out_of_memory
 from nmtkit.extras import install_command
 from nmtkit.parallel import environment
 from nmtkit.posix import check_platform
-from nmtkit.progress_bar import SCREEN
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "prepare": ("nmtkit.cli.prepare", "Tokenise, clean and split raw parallel text."),
@@ -139,10 +138,10 @@ class Program(LazyGroup):
         except BrokenPipeError:
             status = BROKEN_PIPE
         except Exception as error:
-            SCREEN.close_all()
+            close_bars()
             status = report(error)
         finally:
-            SCREEN.close_all()
+            close_bars()
         return close_stdout(status)
 
 

@@ -160,8 +160,8 @@ def command(
                 translations = translator.translate(
                     lines, n_best or 1, tokenized, aligned, process_group
                 )
-            translations = bar.track(translations)
-            _write_translations(translations, lines, streams, format, alignment_format)
+            counted = bar.track(translations)
+            _write_translations(counted, lines, streams, format, alignment_format)
 
 
 class Outputs(NamedTuple):

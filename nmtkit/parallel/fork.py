@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 import torch
 
 from nmtkit.errors import NmtkitError
-from nmtkit.progress_bar import is_single_threaded
+from nmtkit.parallel.environment import is_single_threaded
 
 Result = TypeVar("Result")
 

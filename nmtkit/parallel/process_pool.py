@@ -11,7 +11,7 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import Self, TypeVar
 
 from nmtkit.errors import NmtkitError
-from nmtkit.progress_bar import is_single_threaded
+from nmtkit.parallel.environment import is_single_threaded
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

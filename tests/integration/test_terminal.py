@@ -47,7 +47,7 @@ def test_translating_a_file_shows_how_far_it_is(
     assert shown.output == "" and len((tmp_path / "out").read_text().splitlines()) == 400
 
 
-COMMANDS = {
+COMMANDS: dict[str, tuple[list[object], str]] = {
     "score": (["score", "-m", "MODEL", "SRC", "TGT"], r"score: \d+ of 400 lines"),
     "align": (["align", "-m", "MODEL", "SRC", "TGT"], r"align: \d+ of 400 pairs"),
     "report": (

@@ -36,7 +36,7 @@ ROOMS = {
     "extras": set[str](),
     "seeds": set[str](),
     "special_symbols": set[str](),
-    "progress_bar": set[str](),
+    "progress_bar": {"parallel.environment"},
     "recipes": set[str](),
     "text_config": set[str](),
     "config_ranges": set[str](),
@@ -44,7 +44,7 @@ ROOMS = {
     "config_io": {"config", "errors"},
     "io": {"io", "errors"},
     "text": {"text", "io", "errors", "extras", "special_symbols"},
-    "parallel": {"parallel", "progress_bar", "seeds", "errors"},
+    "parallel": {"parallel", "seeds", "errors"},
     "data": {"data", "text", "io"} | BASE,
     "preprocessing": {
         "preprocessing",
@@ -71,8 +71,7 @@ ROOMS = {
     "report": {"report", "inference", "search", "evaluation", "smt", "model_folder", "models"}
     | {"training.learning_curve", "training.provenance", "text", "io", "nmtkit"}
     | BASE,
-    "cli": {"nmtkit", "posix", "cli", "parallel.environment", "progress_bar"}
-    | {"durations", "errors", "extras"},
+    "cli": {"nmtkit", "posix", "cli", "parallel.environment", "durations", "errors", "extras"},
     "__main__": {"cli"},
 }
 """Room -> the rooms or single modules that it may import at any time."""
@@ -93,7 +92,7 @@ LAZY = {
     "nmtkit": COMMANDS_USE | {"text.glossary"},
     "config": {"models"},  # config dataclasses for the section [model]
     "config_io": {"models"},  # names of models in TOML files
-    "cli": COMMANDS_USE | {"model_folder", "data", "text", "io", "parallel"} | BASE,
+    "cli": COMMANDS_USE | {"progress_bar", "model_folder", "data", "text", "io", "parallel"} | BASE,
 }
 """Room -> further rooms or modules that it may import inside functions or for types."""
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from nmtkit import progress_bar
+from nmtkit.parallel.environment import HARMLESS_THREAD
 from nmtkit.parallel.fork import can_fork
 from nmtkit.progress_bar import SCREEN, Field, ProgressBar, cells, clock, fit
 
@@ -99,7 +100,7 @@ def test_a_bar_is_drawn_without_updates_and_wiped(open_terminal: Callable[[], Te
         wait_for(terminal, "wait: 0 of 3 things")
     lines = terminal.getvalue().split("\r")
     assert lines[-1] == "" and lines[-2].strip() == ""
-    assert not any(thread.name == progress_bar.THREAD_NAME for thread in threading.enumerate())
+    assert not any(thread.name == HARMLESS_THREAD for thread in threading.enumerate())
 
 
 def test_a_short_task_shows_nothing(
