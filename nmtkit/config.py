@@ -253,6 +253,15 @@ RENAMED_SETTINGS = {
 """Setting names of nmtkit 0.1, which are still accepted -> their names today."""
 
 
+KINDS: dict[Any, str] = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    str: "a text",
+}
+"""Type of a setting -> its description in messages."""
+
+
 def rename_settings(table: Mapping[str, Any], where: str) -> tuple[dict[str, Any], dict[str, str]]:
     """Replace the setting names of nmtkit 0.1 in a TOML document.
 
@@ -304,17 +313,26 @@ def _check_type(value: Any, kind: Any, where: str) -> Any:
     if typing.get_origin(kind) is Literal:
         choices = typing.get_args(kind)
         if value not in choices:
-            raise ConfigError(f"{where}: {value!r} is not one of {', '.join(map(str, choices))}")
+            raise ConfigError(
+                f"{where}: {_shown(value)} is not one of {', '.join(map(str, choices))}"
+            )
         return value
     if kind == tuple[str, ...]:
         if not isinstance(value, list | tuple) or not all(isinstance(text, str) for text in value):
-            raise ConfigError(f"{where}: expected a list of strings, not {value!r}")
+            raise ConfigError(f"{where}: expected a list of strings, not {_shown(value)}")
         return tuple(value)
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value) if abs(value) < 1 << 63 else math.inf  # refused by every range
     if not isinstance(kind, types.UnionType) and type(value) is not kind:
-        raise ConfigError(f"{where}: expected {kind.__name__}, not {value!r}")
+        raise ConfigError(f"{where}: expected {KINDS.get(kind, kind)}, not {_shown(value)}")
     return value
+
+
+def _shown(value: Any) -> str:
+    """Return a value as a settings file has it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"'{value}'" if isinstance(value, str) else str(value)
 
 
 def parse_config(table: Mapping[str, Any], where: str) -> Config:

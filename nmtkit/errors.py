@@ -8,6 +8,11 @@ MAX_MESSAGE_LENGTH = 1000
 """Maximum length of a message in characters: it may quote a line of a megabyte."""
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with a noun, whose plural ends in s: "1 thread", "2 threads"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 class NmtkitError(Exception):
     """A mistake in data, settings, models or outputs that the user can correct."""
 

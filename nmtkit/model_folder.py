@@ -21,6 +21,7 @@ until names, types and shapes are known to fit the model.
 """
 
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -128,12 +129,27 @@ def read_config(folder: Path) -> Config:
     """
     path = folder / "config.toml"
     if not path.exists():
-        raise ModelError(f"{folder}: no config.toml; is this a folder that 'nmtkit train' made?")
+        raise ModelError(_no_model_folder(folder))
     for name, max_bytes in MAX_FILE_BYTES.items():
         check_file(folder, folder / name, max_bytes)
     table = read_toml(path)
     _check_format(table.get("format"), path)
     return parse_config(table, str(path))
+
+
+def _no_model_folder(folder: Path) -> str:
+    """Return what a path is that holds no model, and what to do."""
+    wanted = "give the folder of a model, which 'nmtkit train' makes"
+    if not os.path.lexists(folder):
+        return f"{folder}: no such folder; {wanted}"
+    if not folder.is_dir():
+        return f"{folder}: is no folder; {wanted}"
+    if (folder / "manifest.json").exists():
+        return (
+            f"{folder}: is a prepared folder, not a model; first train one:"
+            f" nmtkit train {folder} -o MODEL"
+        )
+    return f"{folder}: no config.toml; is this a folder that 'nmtkit train' made?"
 
 
 def _check_format(version: object, path: Path) -> None:

@@ -4,6 +4,7 @@ import fcntl
 import os
 import sys
 import time
+import urllib.parse
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from corpora import CorpusError
-from corpora.progress import Progress
+from corpora.progress import Progress, size_of
 from corpora.source import Answer, Unavailable, opened
 
 _BLOCK = 1 << 20
@@ -27,9 +28,16 @@ class RetryPolicy:
     rounds: int = 5
     wait: float = 2.0
 
-    def pause(self, failed: int) -> None:
-        """Wait after a number of failed rounds, at least one."""
-        time.sleep(self.wait * 2 ** (failed - 1))
+    def pause(self, name: str, failed: int) -> None:
+        """Say that a download is tried again, and wait after a number of failed rounds."""
+        seconds = self.wait * 2 ** (failed - 1)
+        say(f"{name}: trying again in {seconds:g} s (round {failed + 1} of {self.rounds})")
+        time.sleep(seconds)
+
+
+def say(line: str) -> None:
+    """Write a line to stderr."""
+    print(line, file=sys.stderr, flush=True)
 
 
 def download(urls: Sequence[str], part: Path, size: int | None, retry_policy: RetryPolicy) -> None:
@@ -43,25 +51,37 @@ def download(urls: Sequence[str], part: Path, size: int | None, retry_policy: Re
     :raises CorpusError: Another process downloads it, or it cannot be written.
     """
     reasons: dict[str, str] = {}
+    name = part.name.partition(".part")[0]
     remaining = list(urls)
     rounds = 0
     with locked(part) as file:
         while remaining and rounds < retry_policy.rounds:
             if rounds:
-                retry_policy.pause(rounds)
+                retry_policy.pause(name, rounds)
             rounds += 1
             for url in list(remaining):
                 size_before = file.seek(0, os.SEEK_END)
+                say(f"{name}: asking {url}{_of(size)}")
                 try:
                     _take(url, file, size)
                     return
                 except Unavailable as error:
                     reasons[url] = str(error)
+                    say(f"{name}: not from {_host(url)}: {error}")
                     if error.missing:
                         remaining.remove(url)
                 if file.seek(0, os.SEEK_END) > size_before:
                     rounds = 0
     raise Unavailable("; ".join(f"{url}: {reason}" for url, reason in reasons.items()))
+
+
+def _of(size: int | None) -> str:
+    return f" for {size_of(size)}" if size else ""
+
+
+def _host(url: str) -> str:
+    """Return the host of a URL, or the path of a file."""
+    return urllib.parse.urlsplit(url).hostname or url
 
 
 @contextmanager

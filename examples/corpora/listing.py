@@ -147,7 +147,7 @@ def _manifest(mirror: str, retry_policy: RetryPolicy) -> Any:
         except ValueError as error:
             raise CorpusError(f"{url}: not JSON: {error}; build the mirror again") from error
         if round_number < retry_policy.rounds:
-            retry_policy.pause(round_number)
+            retry_policy.pause(f"{url}: {reason}", round_number)
     raise CorpusError(f"{url}: {reason}; is the mirror running?")
 
 

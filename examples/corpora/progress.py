@@ -1,5 +1,6 @@
 """Progress of a download on stderr: frequent on a terminal, rare in a log."""
 
+import shutil
 import sys
 import time
 from typing import Self
@@ -29,13 +30,24 @@ class Progress:
         now = time.monotonic()
         if now - self._printed >= self._every:
             self._printed = now
-            begin, end = ("\r", "") if self._terminal else ("", "\n")
-            print(begin + self._line(now), end=end, file=sys.stderr, flush=True)
+            line = self._line(now)
+            if self._terminal:  # a line that is wider than the terminal would not be overwritten
+                width = shutil.get_terminal_size().columns - 1
+                line = f"\r{line[:width]:{width}}"
+            print(line, end="" if self._terminal else "\n", file=sys.stderr, flush=True)
 
     def _line(self, now: float) -> str:
         rate = (self.done - self._initial) / max(now - self._started, 1e-9)
         of_total = f" of {size_of(self.total)}" if self.total else ""
-        return f"{self.name}: {size_of(self.done)}{of_total}, {size_of(rate)}/s"
+        left = f", {_clock((self.total - self.done) / rate)} left" if self.total and rate else ""
+        return f"{self.name}: {size_of(self.done)}{of_total}, {size_of(rate)}/s{left}"
+
+
+def _clock(seconds: float) -> str:
+    """Return a duration in minutes and seconds, or in hours and minutes."""
+    whole = round(max(seconds, 0))
+    hours, minutes = whole // 3600, whole // 60 % 60
+    return f"{hours} h {minutes:02} min" if hours else f"{minutes}:{whole % 60:02}"
 
 
 def size_of(count: float) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nmtkit.cli.command import FILES, declare_command, group, option
-from nmtkit.cli.console import terminal_width
+from nmtkit.cli.console import line_bar, terminal_width, warn
 from nmtkit.cli.old_spellings import Renamed
 from nmtkit.cli.rules import different_files, excludes, exclusive, needs
 from nmtkit.cli.shared_options import (
@@ -230,17 +230,24 @@ def command(
     with contextlib.ExitStack() as stack:
         path = output or (None if gold or lexicon else "-")
         results = stack.enter_context(open_output(path, force)) if path else None
+        bar = stack.enter_context(line_bar("align", "pairs", [source, target], path))
+        both_sides = bar.track(
+            read_parallel(source, target)
+        )  # all are scored before they are linked
         width = terminal_width() if path == "-" else None
         table = stack.enter_context(open_output(lexicon, force)) if lexicon else None
         with importing():
             from nmtkit.inference.aligner import Aligner, symmetric_links
+            from nmtkit.inference.side_check import swapped_files
             from nmtkit.inference.symmetrization import Symmetrization
             from nmtkit.inference.word_alignment import moses_links
             from nmtkit.model_folder import shared_parameters
 
         aligner = Aligner.load(model, device, batch_size, params)
+        if message := swapped_files(aligner.model, source, target, tokenized):
+            warn(message)
         aligner = aligner.with_tag(tag) if tag else aligner
-        pairs = ((src, tgt) for src, tgt in read_parallel(source, target))
+        pairs = ((src, tgt) for src, tgt in both_sides)
         pair_name = line_locator(source, target)
         links: list[set[tuple[int, int]]] = []
         counts = None
@@ -283,7 +290,8 @@ def _write_compositions(
 ) -> None:
     from nmtkit.io.lines import open_output, read_lines
 
-    with open_output(output or "-", force) as results:
+    path = output or "-"
+    with open_output(path, force) as results, line_bar("compose", "lines", [source], path) as bar:
         with importing():
             from nmtkit.inference.composition import compositions
             from nmtkit.model_folder import load_model
@@ -291,7 +299,7 @@ def _write_compositions(
         pyramids = compositions(
             load_model(model, device, params), read_lines(source), tokenized, batch_size
         )
-        for number, pyramid in enumerate(pyramids, start=1):
+        for number, pyramid in enumerate(bar.track(pyramids), start=1):
             levels = [[[round(w, 6) for w in node] for node in nodes] for nodes in pyramid.levels]
             table = {"words": pyramid.words, "levels": levels}
             results.write(json.dumps(table, ensure_ascii=False) + "\n")

@@ -15,7 +15,7 @@ import click
 from click.core import ParameterSource
 
 from nmtkit.cli.console import choose_verbosity
-from nmtkit.cli.joined_values import join_values
+from nmtkit.cli.joined_values import join_values, refuse_missing_values
 from nmtkit.cli.old_spellings import Renamed, replace_old_spellings
 from nmtkit.cli.rules import Rule, check, check_pipes
 
@@ -42,6 +42,8 @@ class Option(click.Option):
     """
 
     def __init__(self, *arguments: Any, common: bool = False, **settings: Any) -> None:
+        if settings.get("required") and settings.get("default") is None:
+            settings.pop("default", None)  # click takes None for a default that was given
         super().__init__(*arguments, **settings)
         self.common = common
         self.group = ""
@@ -103,8 +105,22 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse arguments in today's or earlier spellings."""
-        args = replace_old_spellings(args, self.renamed, ctx.resilient_parsing)
-        return super().parse_args(ctx, join_values(self.params, args, ctx.resilient_parsing))
+        try:
+            args = replace_old_spellings(args, self.renamed, ctx.resilient_parsing)
+            if not ctx.resilient_parsing:
+                refuse_missing_values(self.params, args)
+            args = join_values(self.params, args, ctx.resilient_parsing)
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            from nmtkit.cli.usage_errors import plain_message
+
+            message = plain_message(error.message, self, ctx)
+            if message == error.message and error.ctx is not None:
+                raise
+            hint = getattr(error, "param_hint", None), getattr(error, "param", None)
+            if isinstance(error, click.BadParameter):
+                raise click.BadParameter(message, error.ctx or ctx, hint[1], hint[0]) from error
+            raise click.UsageError(message, error.ctx or ctx) from error
 
     def invoke(self, ctx: click.Context) -> Any:
         """Check the command's rules, and run it."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         PairedDifference,
         SubsetResult,
     )
+    from nmtkit.evaluation.metrics import MetricScore
 
 SIDES = {"source": "source", "reference": "reference", "both": "source and reference"}
 TITLES = {
@@ -23,6 +24,14 @@ TITLES = {
     "unknown": "unknown words of the {}, at most",
     "rank": "mean word-frequency rank of the {}",
 }
+MAX_WIDTH = 80
+"""Maximum width of text."""
+
+MAX_NAME = 24
+"""Maximum width of the name of a system in text."""
+
+LENGTH_RATIO = "length ratio"
+
 COLUMNS = (
     *("by", "of", "low", "high", "place", "sentences", "system", "measure", "figure"),
     *("interval_low", "interval_high", "p", "signature"),
@@ -33,6 +42,7 @@ COLUMNS = (
 def table(comparison: "Comparison") -> str:
     """Format as text: the whole test set, pairs of systems, then the buckets for each metric."""
     blocks = [_overall_table(comparison)]
+    first, *_ = comparison.scores.values()
     if comparison.whole.sentences < comparison.lines:
         blocks.append(f"{comparison.whole.sentences} of {comparison.lines} sentences")
     if comparison.whole.pairs:
@@ -40,7 +50,47 @@ def table(comparison: "Comparison") -> str:
     for buckets in _group_by_bucketing(comparison):
         for name in comparison.whole.figures:
             blocks.append(_bucket_table(buckets, name, list(comparison.scores)))
+    blocks.append(_signatures(first))
     return "\n\n".join(blocks)
+
+
+def scores_table(scores: Sequence["MetricScore"]) -> str:
+    """Format the scores of one system as text: figures, the ratio of lengths, signatures."""
+    rows = [[score.name, f"{score.value:.2f}", ""] for score in scores]
+    rows += [[LENGTH_RATIO, *ratio] for ratio in _length_ratio(scores)]
+    return f"{_align_columns(rows, left={0, 2})}\n\n{_signatures(scores)}"
+
+
+def _length_ratio(scores: Sequence["MetricScore"]) -> list[tuple[str, str]]:
+    """Return the ratio of lengths, and both lengths in words; nothing without BLEU."""
+    from nmtkit.evaluation.metrics import bleu_with_lengths
+
+    bleu = bleu_with_lengths(scores)
+    if bleu is None:
+        return []
+    lengths = f"{bleu.hypothesis_length} / {bleu.reference_length} words"
+    return [(f"{bleu.length_ratio:.3f}", f"({lengths})")]
+
+
+def _signatures(scores: Iterable["MetricScore"]) -> str:
+    """Format the signature of each metric; one that is too wide begins a line, or is broken."""
+    return "\n".join(line for score in scores for line in _signature_lines(score))
+
+
+def _signature_lines(score: "MetricScore") -> Iterator[str]:
+    line = f"{score.name}: {score.signature}"
+    if len(line) <= MAX_WIDTH:
+        yield line
+        return
+    yield f"{score.name}:"
+    line = ""
+    for field in score.signature.split("|"):
+        if line and len(f"  {line}|{field}|") > MAX_WIDTH:
+            yield f"  {line}|"
+            line = field
+        else:
+            line = f"{line}|{field}" if line else field
+    yield f"  {line}"
 
 
 def as_json(
@@ -51,6 +101,8 @@ def as_json(
     :param files: file of each system's translations, by system name.
     :param references: file of the references, or all files if they are several.
     """
+    from nmtkit.evaluation.metrics import bleu_with_lengths
+
     result = {
         "references": references,
         "lines": comparison.lines,
@@ -59,6 +111,9 @@ def as_json(
             {
                 "name": system,
                 "hypotheses": files[system],
+                "length_ratio": bleu.length_ratio
+                if (bleu := bleu_with_lengths(measures))
+                else None,
                 "measures": [
                     {**asdict(m), "interval": _interval(comparison.whole.figures[m.name][system])}
                     for m in measures
@@ -90,14 +145,22 @@ def _overall_table(comparison: "Comparison") -> str:
     """Format the figures of the whole test set, one line per metric and system."""
     several = len(comparison.scores) > 1
     rows = []
-    for number, (name, figures) in enumerate(comparison.whole.figures.items()):
+    for name, figures in comparison.whole.figures.items():
         for system, figure in figures.items():
-            interval = [_format_interval(figure)] if figure.interval else []
-            signature = comparison.scores[system][number].signature
-            names = [name, system] if several else [name]
-            rows.append([*names, f"{figure.value:6.2f}", *interval, signature])
+            interval = _format_interval(figure) if figure.interval else ""
+            names = [name, _short(system)] if several else [name]
+            rows.append([*names, f"{figure.value:.2f}", interval])
+    for system, scores in comparison.scores.items():
+        names = [LENGTH_RATIO, _short(system)] if several else [LENGTH_RATIO]
+        for ratio in _length_ratio(scores):
+            rows.append([*names, *ratio])
     columns = len(rows[0])
     return _align_columns(rows, left={0, columns - 1, 1 if several else 0})
+
+
+def _short(name: str) -> str:
+    """Return the name of a system, cut at its beginning if it is long."""
+    return name if len(name) <= MAX_NAME else f"…{name[1 - MAX_NAME :]}"
 
 
 def _pair_table(pairs: Sequence["PairedDifference"]) -> str:
@@ -109,19 +172,48 @@ def _pair_table(pairs: Sequence["PairedDifference"]) -> str:
             for pair in pairs
             if (pair.first, pair.second) == (first, second)
         ]
-        rows.append([f"{second} - {first}", *cells])
-    return _align_columns(rows)
+        rows.append([f"{_short(second)} - {_short(first)}", *cells])
+    if _width(text := _align_columns(rows)) <= MAX_WIDTH:
+        return text
+    rows[0][0] = "systems"
+    return _one_cell_a_line(rows, ["measure", "difference (p)"])
 
 
 def _bucket_table(buckets: Sequence["BucketResult"], measure: str, systems: Sequence[str]) -> str:
     bucketing = buckets[0].bucketing
     title = TITLES[bucketing.by].format(SIDES[bucketing.of])
-    rows = [[title, "sentences", *systems]]
+    rows = [[title, "sentences", *map(_short, systems)]]
     for entry in buckets:
         figures = entry.result.figures.get(measure, {})
         cells = [_format_figure(figures[system]) if figures else "-" for system in systems]
         rows.append([_label(entry), str(entry.result.sentences), *cells])
-    return f"{measure}\n{_align_columns(rows)}"
+    if _width(text := _align_columns(rows)) <= MAX_WIDTH:
+        return f"{measure}\n{text}"
+    text = _one_cell_a_line(rows, ["system", "figure"], 2)
+    if _width(text) <= MAX_WIDTH:
+        return f"{measure}\n{text}"
+    rows[0][0] = ""
+    return f"{measure}\n{title}:\n{_one_cell_a_line(rows, ['system', 'figure'], 2)}"
+
+
+def _width(text: str) -> int:
+    """Return the length of the longest line."""
+    return max(map(len, text.split("\n")))
+
+
+def _one_cell_a_line(rows: Sequence[Sequence[str]], titles: Sequence[str], labels: int = 1) -> str:
+    """Align a table with a line for each cell, for tables that are too wide.
+
+    :param titles: of the two columns that stand in that case for the columns of cells: the title of
+        a column, and its cell.
+    :param labels: number of columns at the left that say what a row is about.
+    """
+    head, *body = rows
+    tall = [[*head[:labels], *titles]]
+    for row in body:
+        for title, cell in zip(head[labels:], row[labels:], strict=True):
+            tall.append([*row[:labels], title, cell])
+    return _align_columns(tall, {0, labels})
 
 
 def _label(entry: "BucketResult") -> str:

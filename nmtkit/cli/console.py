@@ -1,10 +1,32 @@
-"""Output on stderr: the log, warnings and progress bars."""
+"""Output on stderr: the log, warnings, and bars over the lines of files."""
 
+import contextlib
 import logging
 import shutil
 import sys
+from collections.abc import Iterable, Sequence
+from typing import Protocol, TypeVar
 
 import click
+
+Item = TypeVar("Item")
+
+
+class LineBar(Protocol):
+    """A progress bar, or what stands for one."""
+
+    def __enter__(self) -> "LineBar":
+        """Open the bar."""
+
+    def __exit__(self, *_: object) -> None:
+        """Close the bar."""
+
+    def update(self, count: int = 1) -> None:
+        """Count further things."""
+
+    def track(self, items: Iterable[Item]) -> Iterable[Item]:
+        """Return items, which are counted."""
+
 
 LOGGER = logging.getLogger("nmtkit")
 
@@ -17,9 +39,42 @@ def warn(message: str) -> None:
     LOGGER.warning("%s", message)
 
 
-def show_progress() -> bool:
-    """Return whether progress bars are drawn: on a terminal, unless `--quiet` is given."""
-    return sys.stderr.isatty() and LOGGER.isEnabledFor(logging.INFO)
+def line_bar(label: str, unit: str, inputs: Sequence[str], output: str | None = "-") -> "LineBar":
+    """Return a progress bar over the lines of files, whose number is counted first if it is quick.
+
+    Nothing is drawn where results appear on the same terminal, or lines are typed.
+
+    :param inputs: files with one line for each thing that is counted; the first is read.
+    :param output: file of the results; None: they are not written line by line.
+    """
+    from nmtkit.io.inputs import is_terminal
+    from nmtkit.io.lines import count_lines
+
+    quiet = not LOGGER.isEnabledFor(logging.INFO)
+    covered = output == "-" and sys.stdout.isatty()
+    if quiet or covered or not sys.stderr.isatty() or any(map(is_terminal, inputs)):
+        return HiddenBar()
+    from nmtkit.progress_bar import ProgressBar
+
+    return ProgressBar(label, unit, count_lines(inputs[0]) if inputs else None)
+
+
+class HiddenBar:
+    """What stands for a progress bar where none is drawn."""
+
+    def __enter__(self) -> "HiddenBar":
+        """Do nothing."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Do nothing."""
+
+    def update(self, count: int = 1) -> None:
+        """Do nothing."""
+
+    def track(self, items: Iterable[Item]) -> Iterable[Item]:
+        """Return the items."""
+        return items
 
 
 def terminal_width() -> int | None:
@@ -55,13 +110,17 @@ def configure_logging(level: int) -> None:
 
 
 def write_stderr(line: str) -> None:
-    """Write one line to stderr, above any progress bars."""
-    bars = sys.modules.get("tqdm")  # not imported here: without tqdm no bar can be drawn
-    if bars is None:
+    """Write one line to stderr, above any progress bar."""
+    bars = sys.modules.get("nmtkit.progress_bar")  # without the module no bar is drawn
+    with contextlib.nullcontext() if bars is None else bars.SCREEN.above():
         print(line, file=sys.stderr, flush=True)
-    else:
-        bars.tqdm.write(line, file=sys.stderr)
-        sys.stderr.flush()
+
+
+def close_bars() -> None:
+    """Wipe the progress bars that are still open, as after an error."""
+    bars = sys.modules.get("nmtkit.progress_bar")
+    if bars is not None:
+        bars.SCREEN.close_all()
 
 
 class _Formatter(logging.Formatter):

@@ -6,6 +6,7 @@ from typing import Literal
 import click
 
 from nmtkit.cli.command import FILES, TEXT, declare_command, group, option
+from nmtkit.cli.console import line_bar
 from nmtkit.cli.old_spellings import Renamed
 from nmtkit.cli.rules import excludes, needs
 from nmtkit.cli.shared_options import (
@@ -18,6 +19,7 @@ from nmtkit.cli.shared_options import (
     tokenized_option,
 )
 from nmtkit.cli.startup import configure_threads, importing
+from nmtkit.errors import counted
 
 log = logging.getLogger("nmtkit")
 
@@ -87,7 +89,8 @@ def command(
     from nmtkit.io.lines import open_output, read_lines
     from nmtkit.io.vectors import write_vectors
 
-    with open_output(output, force) as results:
+    files = [] if vocabulary else [text or "-"]
+    with open_output(output, force) as results, line_bar("embed", "lines", files, output) as bar:
         with importing():
             from nmtkit.inference.embedder import Embedder
 
@@ -96,4 +99,4 @@ def command(
             vectors = embedder.embed_words(vocabulary, limit or 0)
         else:
             vectors = embedder.embed(read_lines(text or "-"), tokenized)
-        log.info("%d vectors", write_vectors(results, vectors))
+        log.info("%s", counted(write_vectors(results, bar.track(vectors)), "vector"))

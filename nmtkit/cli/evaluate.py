@@ -113,8 +113,9 @@ def command(
 ) -> None:
     """Compare the translations HYP with the references REF, line by line.
 
-    Four figures in percent are printed, each with a signature that says how it was measured: BLEU
-    as in the papers, which multi-bleu.perl computes on tokenised text; and sacreBLEU's BLEU, chrF
+    Four figures in percent are printed, then the length of HYP in words divided by that of REF, and
+    for each figure a signature that says how it was measured. The figures are BLEU as in the
+    papers, which multi-bleu.perl computes on tokenised text; and sacreBLEU's BLEU, chrF
     and TER, which are meant for raw text. TER is better when lower, the
     others when higher. Only figures with the same signature can be compared.
 
@@ -186,6 +187,7 @@ def _measure(
     hypotheses: str, references: Sequence[str], conversion: Conversion, format: str
 ) -> str:
     """Return the figures of one system."""
+    from nmtkit.cli.comparison_writers import scores_table
     from nmtkit.evaluation.metrics import evaluate
     from nmtkit.io.lines import read_parallel
 
@@ -196,7 +198,7 @@ def _measure(
     measures = evaluate(hyps, refs, names, tokenize, detokenize, (), tokenizer)
     for warning in text_warnings([hyps, *refs], names, conversion):
         warn(warning)
-    return _json(names, len(hyps), measures) if format == "json" else _table(measures)
+    return _json(names, len(hyps), measures) if format == "json" else scores_table(measures)
 
 
 def _compare(
@@ -322,16 +324,15 @@ def _one_or_all(names: Sequence[str]) -> str | Sequence[str]:
     return names[0] if len(names) == 1 else names
 
 
-def _table(measures: Sequence["MetricScore"]) -> str:
-    widest = max(len(measure.name) for measure in measures)
-    return "\n".join(f"{m.name:{widest}}  {m.value:6.2f}  {m.signature}" for m in measures)
-
-
 def _json(names: Sequence[str], lines: int, measures: Sequence["MetricScore"]) -> str:
+    from nmtkit.evaluation.metrics import bleu_with_lengths
+
+    bleu = bleu_with_lengths(measures)
     result = {
         "hypotheses": names[0],
         "references": _one_or_all(names[1:]),
         "lines": lines,
+        "length_ratio": bleu.length_ratio if bleu else None,
         "measures": [asdict(measure) for measure in measures],
     }
     return json.dumps(result, ensure_ascii=False, indent=2)

@@ -1,8 +1,10 @@
-"""Values of an option up to the next option, joined to one argument before click parses it."""
+"""Values of options, before click parses them: joined to one argument, or missing."""
 
 from collections.abc import Iterable, Sequence
 
 import click
+
+COUNTS = {1: "one value", 2: "two values", 3: "three values"}
 
 SEPARATOR = "\0"
 """Stands between joined values; no argument of a process can hold it."""
@@ -34,3 +36,40 @@ def join_values(
             raise click.BadOptionUsage(name, f"Option '{name}' requires an argument.")
         result += [name, *([SEPARATOR.join(values)] if values else [])]
     return [*result, *reversed(waiting)]
+
+
+def refuse_missing_values(parameters: Iterable[click.Parameter], arguments: Sequence[str]) -> None:
+    """Refuse an option whose values are missing, so that the next option stands in their place.
+
+    :raises click.UsageError: the message names the option and its values.
+    """
+    options = {name: option for option in parameters for name in _spellings(option)}
+    for position, argument in enumerate(arguments):
+        if argument == "--":
+            return
+        option = options.get(argument)
+        if not isinstance(option, click.Option) or not _takes_values(option):
+            continue
+        values = arguments[position + 1 : position + 1 + option.nargs]
+        if len(values) < option.nargs or any(value in options for value in values):
+            count = COUNTS.get(option.nargs, f"{option.nargs} values")
+            raise click.UsageError(f"'{argument}' takes {count}: {_values(option)}.")
+
+
+def _takes_values(option: click.Option) -> bool:
+    """Return whether an option always takes a fixed number of values."""
+    optional = option._flag_needs_value or getattr(option, "joins_values", False)
+    return not (option.is_flag or option.count or optional)
+
+
+def _values(option: click.Option) -> str:
+    metavar = option.metavar
+    if metavar is None and isinstance(option.type, click.Choice):
+        return " or ".join(map(str, option.type.choices))
+    return metavar or (option.name or "").upper()
+
+
+def _spellings(parameter: click.Parameter) -> list[str]:
+    if not isinstance(parameter, click.Option):
+        return []
+    return [*parameter.opts, *parameter.secondary_opts]

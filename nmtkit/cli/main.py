@@ -24,7 +24,7 @@ from click.exceptions import Exit
 import nmtkit
 from nmtkit.cli.command import GENERAL, group, option
 from nmtkit.cli.command_group import LazyGroup
-from nmtkit.cli.console import LOGGER, configure_logging, write_stderr
+from nmtkit.cli.console import LOGGER, close_bars, configure_logging, write_stderr
 from nmtkit.cli.old_spellings import Renamed
 from nmtkit.cli.termination import Terminated, raise_on_sigterm
 from nmtkit.errors import NmtkitError, TrainingInterrupted, is_out_of_memory
@@ -139,7 +139,10 @@ class Program(LazyGroup):
         except BrokenPipeError:
             status = BROKEN_PIPE
         except Exception as error:
+            close_bars()
             status = report(error)
+        finally:
+            close_bars()
         return close_stdout(status)
 
 

@@ -57,11 +57,23 @@ class Renamed:
         old, new = (re.sub(r"[{}]", "", text) for text in (self.old, self.new))
         return f"{old} is now {new}" if new else f"{old} is the default now; leave it out"
 
+    def values_missing(self, words: Sequence[str]) -> bool:
+        """Return whether a command line begins with the old option, but not with all its values."""
+        values = self.old.split()[1:]
+        following = words[1 : 1 + len(values)]
+        too_few = len(following) < len(values) or any(map(_is_option, following))
+        return words[0] == self.option and len(values) > 1 and too_few
+
 
 def _word_matches(expected: str, word: str) -> bool:
     if not expected.startswith("{"):
         return word == expected
-    return "=" in word or "=" not in expected
+    return ("=" in word or "=" not in expected) and not _is_option(word)
+
+
+def _is_option(word: str) -> bool:
+    """Return whether a word of a command line can be no value, but an option."""
+    return bool(re.match("-[A-Za-z-]", word))
 
 
 def replace_old_spellings(
@@ -79,6 +91,11 @@ def replace_old_spellings(
             break
         split_words = _split_value(words, {change.option for change in changes})
         for change in changes:
+            if not quiet and change.values_missing(split_words):
+                old, new = (re.sub(r"[{}]", "", text) for text in (change.old, change.new))
+                option, _, names = old.partition(" ")
+                names = " and ".join(names.split())
+                raise click.UsageError(f"'{option}' takes {names}; it is '{new}' now.")
             values = change.values_in(split_words)
             if values is not None:
                 result += change.replacement(values)

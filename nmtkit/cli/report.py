@@ -20,6 +20,7 @@ from nmtkit.cli.shared_options import (
     tokenized_option,
 )
 from nmtkit.cli.startup import configure_threads, importing
+from nmtkit.errors import counted
 
 log = logging.getLogger("nmtkit")
 
@@ -122,4 +123,5 @@ def command(
         settings = ReportSettings(samples=bootstrap, **options)
         report = build_report((*folders, *models), (source, reference), settings)
         file.write(render_page(report, evaluation_commands(report)))
-    log.info("%s: %d sentences, %s", output, len(report.sources), " and ".join(report.outputs))
+    sentences = counted(len(report.sources), "sentence")
+    log.info("%s: %s, %s", output, sentences, " and ".join(report.outputs))

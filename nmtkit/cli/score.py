@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nmtkit.cli.command import FILES, TEXT, declare_command, group, option
+from nmtkit.cli.console import line_bar, warn
 from nmtkit.cli.old_spellings import Renamed
 from nmtkit.cli.rules import exclusive
 from nmtkit.cli.shared_options import (
@@ -24,6 +25,7 @@ from nmtkit.cli.shared_options import (
 from nmtkit.cli.startup import configure_threads, importing, path_on_rank_0
 
 if TYPE_CHECKING:
+    from nmtkit.inference.ensemble import Ensemble
     from nmtkit.inference.scorer import Score
 
 log = logging.getLogger("nmtkit")
@@ -103,7 +105,10 @@ def command(
     configure_threads(threads)
     from nmtkit.io.lines import line_locator, open_output, read_lines, read_parallel
 
-    with open_output(path_on_rank_0(output), force) as results:
+    with (
+        open_output(path_on_rank_0(output), force) as results,
+        line_bar("score", "lines", [source, *([target] if target else [])], output) as bar,
+    ):
         with importing():
             from nmtkit.inference.ensemble import Ensemble
             from nmtkit.inference.scorer import Scorer, Totals
@@ -118,17 +123,26 @@ def command(
             elif not scorer.reads_source:
                 raise click.UsageError("A language model reads no source; leave SRC out.")
             else:
+                _warn_if_swapped(ensemble, source, target, tokenized)
                 pairs = ((src, tgt) for src, tgt in read_parallel(source, target))
                 pair_name = line_locator(source, target)
                 scores = scorer.score(
                     pairs, tokenized, process_group=process_group, pair_name=pair_name
                 )
             totals = Totals()
-            for score in scores:
+            for score in bar.track(scores):
                 totals.add(score)
                 line = (_json if as_json else _numbers)(score, per_word, normalize)
                 results.write(f"{line}\n")
             log.info("%s", totals.summary("lines" if target is None else "pairs"))
+
+
+def _warn_if_swapped(ensemble: "Ensemble", source: str, target: str, tokenized: bool) -> None:
+    """Warn if the files are probably in the wrong order."""
+    from nmtkit.inference.side_check import swapped_files
+
+    if message := swapped_files(ensemble.first, source, target, tokenized):
+        warn(message)
 
 
 def _numbers(score: "Score", per_word: bool, normalize: bool) -> str:

@@ -41,7 +41,24 @@ def text_warnings(
                 f"{name} has no spaces between words, but BLEU counts words; give its -t LANG"
             )
             warnings[unspaced] = None
+        elif conversion.tokenizer.spaced and (
+            foreign := _foreign_warning(hyps, refs, names[0], name)
+        ):
+            warnings[foreign] = None
     yield from warnings
+
+
+def _foreign_warning(hyps: Sequence[str], refs: Sequence[str], hyp: str, ref: str) -> str | None:
+    """Return a warning if two texts have so few words in common as texts of two languages."""
+    from nmtkit.evaluation.text_checks import MAX_FOREIGN, shared_words
+
+    share = shared_words(hyps, refs)
+    if share is None or share > MAX_FOREIGN:
+        return None
+    return (
+        f"of the words of {hyp} {share:.0%} are in the same line of {ref}; give the translations,"
+        " and references of the same lines in the same language"
+    )
 
 
 def _pair_warnings(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 import click
 
 from nmtkit.cli.command import declare_command
-from nmtkit.cli.console import warn
+from nmtkit.cli.console import line_bar, warn
 from nmtkit.cli.document_options import DocumentSettings
 from nmtkit.cli.segment_options import SegmentationSettings
 from nmtkit.cli.shared_options import FILE
@@ -144,6 +144,7 @@ def command(
             target = path_on_rank_0(output or os.devnull)
             translated = stack.enter_context(open_binary_output(target, force))
             output = ""
+        bar = stack.enter_context(line_bar("translate", "lines", [source], output))
         streams = Outputs(
             *(
                 stack.enter_context(open_output(path_on_rank_0(path or os.devnull), force))
@@ -178,7 +179,7 @@ def command(
         if segmentation.method:
             segmenter = segmentation.segmenter(translator, batch_size, device, seed, params)
             segmented = segmenter.segment(lines, tokenized, process_group)
-            _write_segmented(segmented, lines, streams, format)
+            _write_segmented(bar.track(segmented), lines, streams, format)
         else:
             if markup or protect:
                 from nmtkit.inference.markup_translator import MarkupTranslator, read_patterns
@@ -206,7 +207,8 @@ def command(
 
                     translations = watched(translations, ensemble, models[0])
             columns = ConfidenceFormat(confidence, min_confidence or 0.0, low_confidence == "mark")
-            _write_translations(translations, lines, streams, format, alignment_format, columns)
+            counted = bar.track(translations)
+            _write_translations(counted, lines, streams, format, alignment_format, columns)
 
 
 class Outputs(NamedTuple):

@@ -106,7 +106,7 @@ FILES_AND_FORMAT = group(
         metavar="N",
         common=True,
         help="Write the N best translations in Moses's format. There are fewer if search finds"
-        " fewer; N is at most the beam size.",
+        " fewer. The model's beam is widened to N; a given --beam must be as large.",
     ),
     option(
         "--scores",

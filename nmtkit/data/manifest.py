@@ -1,6 +1,7 @@
 """The manifest of a prepared folder: `manifest.json`."""
 
 import math
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -30,8 +31,7 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
     try:
         manifest = parse_json(read_regular(path, MAX_MANIFEST_BYTES).decode("utf-8"))
     except OSError as error:
-        reason = f"cannot be read ({error.strerror}); name a folder that 'nmtkit prepare' made"
-        raise DataError(f"{path}: {reason}") from error
+        raise DataError(_no_prepared_folder(path, error)) from error
     except ValueError as error:
         raise DataError(f"{path}: not JSON: {error}; prepare the folder again") from error
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
@@ -43,6 +43,21 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
     if not isinstance(manifest.get("text"), dict):
         raise DataError(f"{path}: has no section 'text'; prepare the folder again")
     return manifest
+
+
+def _no_prepared_folder(path: Path, error: OSError) -> str:
+    """Return why there is no manifest, and what to do.
+
+    :param path: of the manifest that could not be read.
+    """
+    folder, wanted = path.parent, "name a folder that 'nmtkit prepare' made"
+    if not os.path.lexists(folder):
+        return f"{folder}: no such folder; {wanted}"
+    if not folder.is_dir():
+        return f"{folder}: is no folder; {wanted}"
+    if (folder / "config.toml").exists():
+        return f"{folder}: is a model, not a prepared folder; {wanted}"
+    return f"{path}: cannot be read ({error.strerror}); {wanted}"
 
 
 def text_config(manifest: Mapping[str, Any], folder: str | Path) -> TextConfig:

@@ -172,7 +172,7 @@ def bucket_values(by: str, of: str, data: EvaluationSet) -> Values:
     rows = []
     if of != "reference":
         if not data.source:
-            raise ConfigError(f"{VALUE_NAMES[by]} of the source need the source; give it")
+            raise ConfigError(f"{VALUE_NAMES[by]} of the source need the source; give --source")
         rows.append(_sentence_values(data.source, by, data.src_vocab, "source"))
     if of != "source":
         rows.append(_sentence_values(data.reference, by, data.tgt_vocab, "reference"))

@@ -20,7 +20,7 @@ Several references of each sentence are given as several lists of lines, as to s
 """
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -74,6 +74,16 @@ class BleuScore(MetricScore):
     brevity_penalty: float
     hypothesis_length: int
     reference_length: int
+
+    @property
+    def length_ratio(self) -> float:
+        """Length of the hypotheses divided by that of the references; 0 without references."""
+        return self.hypothesis_length / self.reference_length if self.reference_length else 0.0
+
+
+def bleu_with_lengths(scores: Iterable[MetricScore]) -> BleuScore | None:
+    """Return the first BLEU of some scores, which counts words on both sides; None without BLEU."""
+    return next((score for score in scores if isinstance(score, BleuScore)), None)
 
 
 @dataclass(frozen=True)

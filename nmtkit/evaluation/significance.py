@@ -16,6 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nmtkit.progress_bar import ProgressBar
+
 SAMPLES, SEED = 1000, 12345
 """SacreBLEU's defaults: number of samples for comparing systems, and their seed."""
 
@@ -52,7 +54,8 @@ def sample_sums(
     generator = np.random.default_rng(seed)
     sentences = len(statistics)
     sums = np.empty((samples, statistics.shape[1]))
-    for row in sums:  # one at a time: all samples together can need gigabytes
+    bar = ProgressBar("bootstrap", "samples", samples)
+    for row in bar.run(sums):  # one at a time: all samples together can need gigabytes
         drawn = generator.integers(0, sentences, size=sentences)
         row[:] = np.bincount(drawn, minlength=sentences) @ statistics
     return sums

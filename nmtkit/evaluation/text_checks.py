@@ -11,6 +11,7 @@ from unicodedata import is_normalized
 from nmtkit.text.scripts import unspaced_characters
 
 _ENTITY = re.compile(r"&(?:amp|apos|quot|lt|gt|#91|#93|#124);")
+_WORD = re.compile(r"\w+")
 _SENTENCE_PIECE = re.compile(r"(?:^| )\u2581\w")
 _ESCAPED_CHARACTER = re.compile(r"""['"<>\[\]|]""")
 
@@ -47,6 +48,26 @@ def looks_unspaced(lines: Sequence[str], limit: int = 1000) -> bool:
     text = "".join(lines[:limit])
     letters = sum(map(str.isalpha, text))
     return letters > 0 and 2 * unspaced_characters(text) > letters
+
+
+MAX_FOREIGN, MIN_FOREIGN_WORDS = 0.14, 100
+"""Texts of two languages share at most this part of their words; fewer words say too little."""
+
+
+def shared_words(hypotheses: Sequence[str], references: Sequence[str]) -> float | None:
+    """Return which part of the distinct words of each hypothesis its reference has, too.
+
+    Case does not count. In five pairs of texts in two languages it was 0.03 to 0.13, and 0.16 where
+    the lines were shifted by one; a useful translation has more than 0.3.
+
+    :return: None if the hypotheses have fewer than `MIN_FOREIGN_WORDS` words.
+    """
+    words = shared = 0
+    for hypothesis, reference in zip(hypotheses[:500], references[:500], strict=True):
+        found = set(_WORD.findall(hypothesis.lower()))
+        words += len(found)
+        shared += len(found & set(_WORD.findall(reference.lower())))
+    return shared / words if words >= MIN_FOREIGN_WORDS else None
 
 
 def holds_subwords(lines: Sequence[str]) -> bool:

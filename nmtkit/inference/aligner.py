@@ -20,6 +20,7 @@ from nmtkit.inference.link_learning import ROUNDS, learn_links, with_translation
 from nmtkit.inference.scorer import PairName, Score, Scorer, pair_number
 from nmtkit.inference.symmetrization import Link, Symmetrization, symmetrize
 from nmtkit.inference.word_alignment import Alignment, best_sources, word_alignment
+from nmtkit.model_folder import LoadedModel
 from nmtkit.text.names import unmask
 
 if TYPE_CHECKING:
@@ -52,6 +53,11 @@ class Aligner:
         :raises ModelError: a file of the folder is missing or does not fit.
         """
         return cls(Scorer.load(folder, device=device, batch_size=batch_size, params=params))
+
+    @property
+    def model(self) -> LoadedModel:
+        """The model whose attention aligns."""
+        return self._scorer.ensemble.first
 
     def with_tag(self, tag: str) -> "Aligner":
         """Return an aligner with the same model that puts a tag before each source line.

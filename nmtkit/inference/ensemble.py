@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from nmtkit.data.batch import pad
-from nmtkit.errors import ConfigError, ModelError
+from nmtkit.errors import ConfigError, ModelError, counted
 from nmtkit.inference.stream_batching import Batches
 from nmtkit.model_folder import LoadedModel, load_models
 from nmtkit.models import kernels
@@ -70,7 +70,8 @@ class Ensemble:
         """
         if weights and len(weights) != len(self.members):
             raise ConfigError(
-                f"{len(weights)} weights for {len(self.members)} models; give one for each, or none"
+                f"{counted(len(weights), 'weight')} for {counted(len(self.members), 'model')};"
+                " give one for each, or none"
             )
         if any(not 0 < weight < float("inf") for weight in weights):
             raise ConfigError("the weight of a model must be above 0; leave the model out instead")

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from nmtkit.data.batch import pad
-from nmtkit.errors import DataError, ModelError, refuse_string
+from nmtkit.errors import DataError, ModelError, counted, refuse_string
 from nmtkit.inference.ensemble import Ensemble, SourceTokens
 from nmtkit.inference.stream_batching import WINDOW_BATCHES, length_batches, windows
 from nmtkit.models.base import Scored
@@ -102,9 +102,9 @@ class Totals:
         """
         cost_per_pair = -self.log_prob / self.pairs if self.pairs else 0.0
         return (
-            f"{self.pairs} {unit}, {self.tokens} target tokens (</s> counted): cost per token"
-            f" {self.cost_per_token:.4f}, per sentence {cost_per_pair:.4f} (natural log),"
-            f" perplexity {self.perplexity:.4f}"
+            f"{counted(self.pairs, unit.removesuffix('s'))}, {self.tokens} target tokens (</s>"
+            f" counted): cost per token {self.cost_per_token:.4f}, per sentence"
+            f" {cost_per_pair:.4f} (natural log), perplexity {self.perplexity:.4f}"
         )
 
 
@@ -169,9 +169,11 @@ class Scorer:
         :raises ModelError: a model translates.
         """
         if self.reads_source:
-            raise ModelError(
-                "a model that translates scores a target by its source; give both, SRC and TGT"
-            )
+            with self._ensemble.error_context():
+                raise ModelError(
+                    "the model translates, so that it scores a target given its source; give both,"
+                    " SRC and TGT"
+                )
         refuse_string(lines, "lines")
         return self.score((("", line) for line in lines), tokenized, process_group=process_group)
 
@@ -319,9 +321,9 @@ class Scorer:
             mean = self._ensemble.averaging([part.log_probs for part in scored])
             log_probs = mean.cpu().double()  # [B, T_y]
         matrices = scored[0].alignment  # [B, T_y, T_x]
-        if alignments and matrices is None:
-            raise ModelError("this model has no alignment")
         with self._ensemble.error_context():
+            if alignments and matrices is None:
+                raise ModelError("the model has no attention, and so no alignment")
             _check_finite(log_probs[tgt_mask])
         matrices = matrices.cpu() if alignments and matrices is not None else None
         return [

@@ -19,7 +19,7 @@ from typing import Protocol, TypeVar, cast, runtime_checkable
 from nmtkit.data.batch import sentences_per_batch
 from nmtkit.errors import DataError
 from nmtkit.io.compression import decompressed
-from nmtkit.io.inputs import arriving_chunks, is_readable
+from nmtkit.io.inputs import announce_terminal, arriving_chunks, is_readable
 from nmtkit.io.lines import STANDARD, TOO_LONG, read_raw_lines
 from nmtkit.io.text_content import text_chunks
 
@@ -232,6 +232,7 @@ def _arriving_stream(path: str | Path) -> Generator[int | None, None, None]:
         except (OSError, ValueError):  # stdin that a program has replaced
             yield None
             return
+        announce_terminal()
         yield None if stat.S_ISREG(os.fstat(descriptor).st_mode) else descriptor
     elif _is_pipe(path):
         with open(path, "rb", buffering=0) as stream:

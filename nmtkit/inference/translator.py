@@ -13,6 +13,7 @@ import copy
 import dataclasses
 import functools
 import itertools
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Unpack
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
     from nmtkit.search.constraints import Constraints
     from nmtkit.text.glossary import Glossary
 
+log = logging.getLogger("nmtkit")
+
 NBest = list[Hypothesis]
 """The hypotheses of one sentence, best first, or its samples in the order drawn."""
 
@@ -88,6 +91,7 @@ class Translator:
             )
         self._ensemble = ensemble.for_inference(quantize)
         self.search = ensemble.first.config.search if search is None else search
+        self._beam_is_given = search is not None
         self._batch_size = batch_size
         self._candidates = candidates
         self._replacements: Mapping[str, str] | None = None
@@ -129,6 +133,21 @@ class Translator:
         translator = self._copy()
         changed = {**dataclasses.asdict(self.search), **table["search"]}
         translator.search = parse_section(SearchConfig, changed, "search")
+        translator._beam_is_given = self._beam_is_given or "beam" in table["search"]
+        return translator
+
+    def _with_room_for(self, n_best: int) -> "Translator":
+        """Return a translator whose beam is wide enough, unless the caller has chosen the beam."""
+        if self._beam_is_given or n_best <= self.search.beam:
+            return self
+        log.info(
+            "%d translations of a line need a beam of %d, wider than the model's %d",
+            n_best,
+            n_best,
+            self.search.beam,
+        )
+        translator = self._copy()
+        translator.search = dataclasses.replace(self.search, beam=n_best)
         return translator
 
     def with_candidates(self, candidates: CandidateLists | None) -> "Translator":
@@ -240,7 +259,8 @@ class Translator:
 
         :param lines: source text; a line that is empty or whitespace has an empty translation. A
             `LineStream` is translated as its lines arrive.
-        :param n_best: translations of each line.
+        :param n_best: translations of each line. The beam of the model's settings is widened to it;
+            one that was asked for is not.
         :param tokenized: the lines are already tokenised, and the translations stay tokenised.
         :param alignments: also return alignments.
         :param process_group: shares the lines; rank 0 reads them and yields the results, the
@@ -249,13 +269,14 @@ class Translator:
             the middle of a word. An empty one constrains nothing.
         :param search: fields of `SearchConfig` that differ from `self.search`, such as beam=5.
         :return: for each line its translations, best first: at least one, at most n_best.
-        :raises ConfigError: n_best is larger than the beam, or a setting is wrong.
+        :raises ConfigError: n_best is larger than a beam that was asked for, or a setting is wrong.
         :raises DataError: there are more or fewer prefixes than lines.
         :raises ModelError: alignments are requested and the model has none.
         :raises TypeError: `lines` is a single string.
         """
         refuse_string(lines, "lines")
         translator = self.with_search(**search) if search else self
+        translator = translator._with_room_for(n_best)
         check_settings(translator.search, n_best)
         find = functools.partial(translator._search_batches, n_best=n_best, alignments=alignments)
         return translator._translate_windows(
@@ -330,8 +351,8 @@ class Translator:
             texts = [line for line, _ in shard.items]
             sources = [self._ensemble.source_tokens(line, tokenized) for line in texts]
             terms = self._find_terms(texts, sources)
-            found = self._find_prefixes(shard.items, tokenized)
-            window = Window(texts, sources, shard.first, terms, found)
+            begun = self._find_prefixes(shard.items, tokenized)
+            window = Window(texts, sources, shard.first, terms, begun)
             shares = self._share_among_cores(sources)
             with one_thread_if(len(sources) == 1):
                 hypotheses = _on_all_cores(
@@ -341,7 +362,7 @@ class Translator:
             if self._confidence is not None:
                 found = _by_line(len(sources), shares, hypotheses)
                 translations = self._confidence.rate(
-                    self._ensemble.first, shard.items, found, translations, tokenized
+                    self._ensemble.first, texts, found, translations, tokenized
                 )
             yield from process_group.gather(translations)
 

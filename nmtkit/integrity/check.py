@@ -12,12 +12,11 @@ import tempfile
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from tqdm import tqdm
-
 from nmtkit.errors import DataError
 from nmtkit.integrity.findings import CheckResult, Inspection, Progress
 from nmtkit.io.inputs import STANDARD, Source, copy_pipes
 from nmtkit.io.lines import read_beginning, read_raw_lines
+from nmtkit.progress_bar import ProgressBar
 
 logger = logging.getLogger("nmtkit")
 
@@ -50,11 +49,10 @@ def check(path: str | Path) -> CheckResult:
     :return: what is damaged and how to mend it, and the number of files checked.
     :raises DataError: the path does not exist, or is something else.
     """
-    disable = None if logger.isEnabledFor(logging.INFO) else True  # None: draw on a terminal only
     with ExitStack() as stack:
         source = _source_of(path, stack)
         kind = kind_of_folder(Path(path)) if isinstance(source, Path) else kind_of_file(source)
-        bar = stack.enter_context(tqdm(desc=str(path), unit=" lines", disable=disable))
+        bar = stack.enter_context(ProgressBar("check", "lines"))
         found = _check(kind, source, bar.update)
     for name in found.unchecked:
         logger.info("%r: does not belong there; not checked", name)

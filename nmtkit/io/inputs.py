@@ -12,6 +12,7 @@ them, whichever it opens first.
 import contextlib
 import hashlib
 import io
+import logging
 import os
 import select
 import selectors
@@ -26,6 +27,8 @@ from typing import BinaryIO, Self, cast
 from nmtkit.errors import DataError
 from nmtkit.io.compression import CHUNK, decompressed
 from nmtkit.io.text_content import text_chunks
+
+logger = logging.getLogger("nmtkit")
 
 STANDARD = "-"
 """The name for stdin as an input, and for stdout as an output."""
@@ -191,6 +194,23 @@ def _can_be_read_again(path: str | Path) -> bool:
     return str(path) != STANDARD and (os.path.isfile(path) or not os.path.exists(path))
 
 
+def path_to_reread(source: Source) -> str | None:
+    """Return the path of a regular file that can be opened once more; None for anything else.
+
+    Stdin that a shell has redirected from a file can be opened again on Linux, without moving what
+    was read of it.
+    """
+    name = str(source)
+    if name != STANDARD:
+        return name if os.path.isfile(name) else None
+    try:
+        descriptor = sys.stdin.fileno()
+        regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
+    except (OSError, ValueError, AttributeError):
+        return None
+    return f"/proc/self/fd/{descriptor}" if regular and sys.platform == "linux" else None
+
+
 def refuse_repeated_pipes(sources: Iterable[Source]) -> None:
     """Raise DataError if stdin or a pipe is named twice, because it can be read only once."""
     names: dict[Hashable, str] = {}
@@ -262,18 +282,34 @@ def _chunks(stream: BinaryIO, source: Source) -> Iterator[bytes]:
 
 
 def _unreadable(source: Source, error: OSError) -> DataError:
-    return DataError(f"{source}: cannot be read: {error.strerror}")
+    remedy = "; give a file" if isinstance(error, IsADirectoryError) else ""
+    return DataError(f"{source}: cannot be read: {error.strerror}{remedy}")
 
 
 @contextlib.contextmanager
 def open_bytes(path: str | Path) -> Iterator[BinaryIO]:
     """Open the bytes of a file, of a pipe, or of stdin, which is not closed."""
     if str(path) == STANDARD:
+        announce_terminal()
         yield sys.stdin.buffer
         return
     file = _File(path, "rb", opener=_open_at_once)
     with io.BufferedReader(file, CHUNK) as stream:
         yield cast(BinaryIO, stream)
+
+
+def is_terminal(path: str | Path) -> bool:
+    """Return whether an input is stdin, and stdin is a terminal."""
+    try:
+        return str(path) == STANDARD and sys.stdin.isatty()
+    except (AttributeError, ValueError):  # stdin is closed, or a program has replaced it
+        return False
+
+
+def announce_terminal() -> None:
+    """Say that a command waits for lines from the terminal, if stdin is one."""
+    if is_terminal(STANDARD):
+        logger.info("reading from the terminal: type lines, end with Ctrl-D")
 
 
 def arriving_chunks(descriptor: int) -> Iterator[bytes]:

@@ -11,6 +11,7 @@ import hashlib
 import io
 import os
 import sys
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import chain, islice, zip_longest
 from pathlib import Path
@@ -26,7 +27,13 @@ from nmtkit.io.compression import (
     compression_of_name,
 )
 from nmtkit.io.inputs import STANDARD as STANDARD
-from nmtkit.io.inputs import Source, open_data, open_text, refuse_repeated_pipes
+from nmtkit.io.inputs import (
+    Source,
+    open_data,
+    open_text,
+    path_to_reread,
+    refuse_repeated_pipes,
+)
 
 TOO_LONG = "has a line that does not fit into memory; is this a text file?"
 """What is wrong with an endless line, for messages."""
@@ -211,6 +218,28 @@ def blocks_of(
     raise DataError(
         f"the files differ in their number of lines: {lengths}; line n of each must belong together"
     )
+
+
+def count_lines(path: Source, seconds: float = 1.0) -> int | None:
+    """Return the number of lines of a file that can be read again, or None if that takes longer.
+
+    :param path: a file, plain or compressed; or `-` if stdin was redirected from a file.
+    :param seconds: longest time to take.
+    """
+    end = time.monotonic() + seconds
+    try:
+        again = path_to_reread(path)
+        if again is None:
+            return None
+        count, last = 0, b"\n"
+        with open_text(again) as chunks:
+            for chunk in chunks:
+                if time.monotonic() > end:
+                    return None
+                count, last = count + chunk.count(b"\n"), chunk[-1:] or last
+    except (DataError, OSError):  # the command will read the file, and report it
+        return None
+    return count + (last != b"\n")
 
 
 def file_sha256(path: str | Path) -> str:

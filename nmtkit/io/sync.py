@@ -4,6 +4,8 @@ import errno
 import os
 from pathlib import Path
 
+from nmtkit.errors import OutputError
+
 _UNSUPPORTED = {errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EBADF}
 """Errors of file systems that cannot synchronise a folder, and of unreadable folders."""
 
@@ -32,7 +34,10 @@ def make_folder(folder: Path) -> None:
     """Make a folder with its parents, unless it exists, and synchronise their names.
 
     :raises OSError: it cannot be made.
+    :raises OutputError: there is a file of this name.
     """
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"{folder}: is a file; give the name of a folder")
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     for path in missing:

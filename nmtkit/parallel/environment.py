@@ -1,9 +1,11 @@
 """Environment variables with which `torchrun` and other launchers describe a job.
 
 They are read without torch, so that a command knows at once whether it is one of several processes.
+Whether this process has threads is found out here, too.
 """
 
 import os
+import threading
 
 REQUIRED_VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 """Variables that torch needs to connect processes; if one is missing, all are ignored."""
@@ -28,3 +30,15 @@ def local_rank() -> int:
 def restarted() -> bool:
     """Return True if torchrun has restarted the job after a failure on this machine."""
     return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
+
+
+HARMLESS_THREAD = "nmtkit progress bar"
+"""Name of a thread that holds no lock while the process forks."""
+
+
+def is_single_threaded() -> bool:
+    """Return whether this process has no threads of Python but one and the harmless one."""
+    return all(
+        thread is threading.current_thread() or thread.name == HARMLESS_THREAD
+        for thread in threading.enumerate()
+    )

@@ -25,6 +25,7 @@ from typing import Any, TypeVar
 import torch
 
 from nmtkit.errors import NmtkitError
+from nmtkit.parallel.environment import is_single_threaded
 
 Result = TypeVar("Result")
 
@@ -46,7 +47,7 @@ def run_parallel(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
 def can_fork() -> bool:
     """Return True if forks of this process can run tasks; see the top of this file."""
     in_process_group = torch.distributed.is_available() and torch.distributed.is_initialized()
-    return sys.platform == "linux" and threading.active_count() == 1 and not in_process_group
+    return sys.platform == "linux" and is_single_threaded() and not in_process_group
 
 
 def in_processes(tasks: Sequence[Callable[[], Result]]) -> list[Result]:

@@ -4,7 +4,6 @@ import itertools
 import multiprocessing
 import signal
 import sys
-import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -12,6 +11,7 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import Self, TypeVar
 
 from nmtkit.errors import NmtkitError
+from nmtkit.parallel.environment import is_single_threaded
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -98,7 +98,7 @@ def _can_fork() -> bool:
 
     A fork of a process that has run torch or threads can hang.
     """
-    alone = threading.active_count() == 1 and "torch" not in sys.modules
+    alone = is_single_threaded() and "torch" not in sys.modules
     return sys.platform == "linux" and alone
 
 

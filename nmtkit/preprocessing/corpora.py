@@ -105,6 +105,10 @@ def parse_test_set(values: Sequence[str]) -> TrainingCorpus:
     """
     if not 2 <= len(values) <= 3:
         raise ConfigError(f"{' '.join(values)}: give NAME SRC TGT, or NAME and one FILE")
+    if len(values) == 2 and all(map(os.path.isfile, values)):
+        raise ConfigError(
+            f"{' '.join(values)}: the name of the test set is missing; give NAME {' '.join(values)}"
+        )
     return TrainingCorpus(tuple(values[1:]), values[0])
 
 

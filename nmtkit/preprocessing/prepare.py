@@ -27,8 +27,6 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
 from nmtkit.data.manifest import MANIFEST_FILE
 from nmtkit.errors import ConfigError, DataError
 from nmtkit.io.atomic import output_folder
@@ -51,6 +49,7 @@ from nmtkit.preprocessing.settings import PrepareSettings
 from nmtkit.preprocessing.splits import SIDES, SplitCounts, hold_out
 from nmtkit.preprocessing.subword_learning import count_words, learn_models, learning_step
 from nmtkit.preprocessing.truecasing import truecase_files
+from nmtkit.progress_bar import ProgressBar
 from nmtkit.text.subword import METHODS, PIECES, SubwordModel
 from nmtkit.text.subword.pieces import write_pieces
 
@@ -340,8 +339,7 @@ class _FolderWriter:
         raw_blocks = self._raw_blocks(blocks, clean, tokenized, training=name == "train")
         with ExitStack() as stack:
             outputs = [stack.enter_context(open(path, "wb")) for path in self._paths(name)]
-            tqdm.monitor_interval = 0  # its thread would keep the pool from forking
-            bar = stack.enter_context(tqdm(desc=name, unit=" pairs", disable=_no_bar()))
+            bar = stack.enter_context(ProgressBar(f"prepare {name}", "pairs"))
             for raw, block in self.pool.imap_with_items(clean_block, raw_blocks):
                 if block.digests or block.near_digests:
                     duplicates.drop(block, raw)
@@ -391,8 +389,3 @@ def _remove(paths: Sequence[Path]) -> None:
 def _log_counts(counts: Mapping[str, SplitCounts]) -> None:
     for name, split_counts in counts.items():
         logger.info("%s", split_counts.summary(name))
-
-
-def _no_bar() -> bool | None:
-    """Return tqdm's `disable`: True if the log is quiet, None to draw on a terminal only."""
-    return None if logger.isEnabledFor(logging.INFO) else True

@@ -21,7 +21,6 @@ from itertools import chain
 from pathlib import Path
 
 import numpy as np
-from tqdm import tqdm
 
 from nmtkit.errors import ConfigError, DataError
 from nmtkit.io.inputs import Source, copy_pipes, refuse_repeated_pipes
@@ -59,6 +58,7 @@ from nmtkit.preprocessing.cutoff import (
 )
 from nmtkit.preprocessing.languages import log_languages, with_checked_languages
 from nmtkit.preprocessing.ngram_model import Ints, NgramModel, line_lengths
+from nmtkit.progress_bar import ProgressBar
 from nmtkit.text.vocabulary import Vocabulary
 
 MAX_SUBSET_WORDS = 1 << 24
@@ -128,7 +128,8 @@ def select(
         processes = stack.enter_context(ProcessPool(workers))
         copies = copy_pipes([path for bitext in pool for path in bitext], folder)
         bitexts = list(zip(copies[::2], copies[1::2], strict=True))
-        selector = _PairSelector(settings, bitexts, folder, processes)
+        bar = stack.enter_context(ProgressBar("read the domain", "pairs"))
+        selector = _PairSelector(settings, bitexts, folder, processes, bar)
         if domain:
             selector.read_domain(domain)
         records = selector.score(ModelFiles(None, *map(tuple, lms)) if lms else selector.learn())
@@ -186,6 +187,7 @@ class _PairSelector:
     """Scores the pairs of a pool by their similarity to a domain, and returns the best.
 
     :param folder: temporary folder for the models and the records.
+    :param bar: shows how far each reading of the pool is.
     """
 
     def __init__(
@@ -194,7 +196,10 @@ class _PairSelector:
         pool: Sequence[tuple[Source, Source]],
         folder: Path,
         processes: ProcessPool,
+        bar: ProgressBar,
     ) -> None:
+        self.bar = bar
+        self.pool_pairs = 0
         self.settings = settings
         self.pool = pool
         self.folder = folder
@@ -230,7 +235,7 @@ class _PairSelector:
     def learn(self) -> ModelFiles:
         """Train a model of the domain, and two of samples of the pool that are about as long."""
         words = len(FOLDS) * self.raw_words
-        pairs = sample_pairs(self._pool(), words, self.settings.sides, self.settings.seed)
+        pairs = sample_pairs(self._pool("sample"), words, self.settings.sides, self.settings.seed)
         # Lines that are not UTF-8 are reported, with line numbers, when the pool is scored.
         texts = self._tokenize(replace(self.settings, invalid="drop"), make_blocks(pairs))
         folds = folds_of(texts)
@@ -255,10 +260,9 @@ class _PairSelector:
         """Score all pairs of the pool; return their records as a memory-mapped array."""
         path = self.folder / "records"
         score = partial(score_block, self.settings, models)
-        with open(path, "wb") as file, _bar("scoring") as bar:
-            for records in self.processes.imap(score, self._pool()):
+        with open(path, "wb") as file:
+            for records in self.processes.imap(score, self._pool("score")):
                 file.write(records.tobytes())
-                bar.update(len(records))
         if not path.stat().st_size:
             raise DataError(f"{self.pool[0][0]}: the pool is empty; there is nothing to select")
         return np.memmap(path, RECORD, "r")
@@ -269,7 +273,7 @@ class _PairSelector:
         :raises DataError: the pool has changed since it was scored.
         """
         first = 0
-        for block in self._pool():
+        for block in self._pool("write"):
             sides = tuple(side.split(b"\n") for side in block.sides)
             block_records = records[first : first + len(sides[0])]
             if len(block_records) < len(sides[0]):
@@ -355,8 +359,16 @@ class _PairSelector:
                 text += lines
         return texts
 
-    def _pool(self) -> Iterator[PairBlock]:
-        return read_blocks(self.pool)
+    def _pool(self, task: str) -> Iterator[PairBlock]:
+        """Yield the blocks of the pool, and show how far a task is.
+
+        :param task: what is done with them, for the progress bar.
+        """
+        self.bar.begin(task, self.pool_pairs or None)
+        for block in read_blocks(self.pool):
+            yield block
+            self.bar.update(block.sides[0].count(b"\n") + 1)
+        self.pool_pairs = self.bar.done
 
 
 def _requested_cutoff(settings: SelectSettings, records: Records) -> Cutoff:
@@ -395,9 +407,3 @@ def _log(selection: Selection) -> None:
         f"{selection.pairs:,}", f"{selection.read:,}", share, f"{selection.words:,}",
         "" if selection.cutoff == SELECT_ALL else f"; scores up to {selection.cutoff.score:.4f}",
     )  # fmt: skip
-
-
-def _bar(name: str) -> "tqdm[None]":
-    """Return a progress bar, hidden if the log is quiet or stderr is not a terminal."""
-    quiet = not logger.isEnabledFor(logging.INFO)
-    return tqdm(desc=name, unit=" pairs", disable=True if quiet else None)

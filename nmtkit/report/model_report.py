@@ -24,7 +24,7 @@ import torch
 
 import nmtkit
 from nmtkit.config import TextConfig
-from nmtkit.errors import ConfigError, DataError
+from nmtkit.errors import ConfigError, DataError, counted
 from nmtkit.evaluation.bleu_tokenizer import choose_tokenizer, is_spaced
 from nmtkit.evaluation.buckets import Bucketing, EvaluationSet
 from nmtkit.evaluation.comparison import Comparison, ComparisonConfig, compare
@@ -34,12 +34,14 @@ from nmtkit.evaluation.sufficient_statistics import collect_statistics
 from nmtkit.evaluation.text_checks import looks_tokenized
 from nmtkit.inference.confidence.estimator import usable_calibration
 from nmtkit.inference.ensemble import Ensemble
+from nmtkit.inference.side_check import swapped_sides
 from nmtkit.inference.translation import Translation
 from nmtkit.inference.translator import Translator
 from nmtkit.inference.word_alignment import Alignment
 from nmtkit.io.inputs import HashedFile
 from nmtkit.io.lines import read_parallel
 from nmtkit.model_folder import LoadedModel, shared_parameters
+from nmtkit.progress_bar import ProgressBar
 from nmtkit.report.model_card import ModelCard, describe_file, describe_model
 from nmtkit.special_symbols import BOS
 from nmtkit.text.detokenizer import unescaped
@@ -151,12 +153,15 @@ def build_report(
     tokenized = settings.tokenized or text.tokenized
     if not tokenized and looks_tokenized(columns[1]):
         log.warning("%s looks tokenised; if it is, add --tokenized", files[1])
+    if swapped := swapped_sides(models[0].model, files, columns[0], columns[1], tokenized):
+        log.warning("%s", swapped)
     test_text = _TestSetText(models[0].model, text, tokenized)
     outputs: dict[str, list[SystemOutput]] = {}
     cards = []
     for name, folder, model in zip(names, folders, models, strict=False):
-        log.info("%s: translating %d sentences", name, len(columns[0]))
-        outputs[name] = list(model.outputs(columns[0], tokenized))
+        log.info("%s: translating %s", name, counted(len(columns[0]), "sentence"))
+        bar = ProgressBar(f"translate by {name}", "sentences", len(columns[0]))
+        outputs[name] = list(bar.run(model.outputs(columns[0], tokenized)))
         cards.append(model.card(name, folder))
     for (name, path), lines in zip(settings.systems, columns[2:], strict=True):
         outputs[name] = [SystemOutput(test_text.target(line)) for line in lines]

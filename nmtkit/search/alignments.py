@@ -38,7 +38,7 @@ def with_alignments(
     aligned = [alignments for alignments in by_model if alignments is not None]
     if not aligned:
         raise ModelError(
-            "this model has no alignment, which --alignments, --replace-unk and --coverage-penalty"
+            "the model has no alignment, which --alignments, --replace-unk and --coverage-penalty"
             " need; leave them out"
         )
     return [

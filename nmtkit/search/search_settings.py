@@ -47,8 +47,11 @@ def check_settings(settings: SearchConfig, n_best: int) -> None:
         raise ConfigError(f"the beam must hold at least 1 hypothesis, not {settings.beam}")
     if not 1 <= n_best <= settings.beam:
         raise ConfigError(
-            f"{n_best} translations of each sentence cannot come from a beam of {settings.beam};"
-            " ask for at least 1 and at most as many as the beam is wide"
+            f"{n_best} translations of each line cannot come from a beam of {settings.beam}, which"
+            " keeps as many as it is wide; give a beam of at least that number, or fewer"
+            " translations"
+            if n_best > 0
+            else f"the number of translations of each line must be at least 1, not {n_best}"
         )
     if not 0 <= settings.length_penalty <= MAX_LENGTH_PENALTY:
         raise ConfigError(

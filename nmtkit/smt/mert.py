@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nmtkit.progress_bar import ProgressBar
 from nmtkit.smt.envelope import exact_line_search
 from nmtkit.smt.feature_matrix import Vector, round_weights
 from nmtkit.smt.numbers import MAX_NUMBER
@@ -74,7 +75,8 @@ def mert(
     directions = width if config.directions is None else config.directions
     best = WeightPoint(start, 1.0, tuning.bleu(start))
     point = first = normalize_point(tuning, start)
-    for number in range(config.restarts + 1):
+    bar = ProgressBar("tune", "starting points", config.restarts + 1)
+    for number in bar.run(range(config.restarts + 1)):
         if number:
             weights = _normalize(random.uniform(-1.0, 1.0, width))
             point = WeightPoint(weights, first.rest, tuning.bleu(weights, first.rest))

@@ -29,6 +29,7 @@ from nmtkit.evaluation.bleu_statistics import (
     Numbers,
     bleu,
 )
+from nmtkit.progress_bar import ProgressBar
 from nmtkit.smt.feature_matrix import Vector, round_weights
 from nmtkit.smt.mert import ProgressLogger, WeightPoint
 from nmtkit.smt.tuning_list import TuningList
@@ -62,7 +63,8 @@ def mira(
     :param log_progress: called with one line per improvement.
     """
     best = WeightPoint(start, 1.0, tuning.bleu(start))
-    for epoch, average in enumerate(epoch_averages(tuning, start, config), start=1):
+    bar = ProgressBar("tune", "epochs", config.epochs)
+    for epoch, average in enumerate(bar.run(epoch_averages(tuning, start, config)), start=1):
         point = WeightPoint(round_weights(average), 1.0, tuning.bleu(round_weights(average)))
         if point.bleu > best.bleu:
             best = point

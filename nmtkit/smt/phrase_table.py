@@ -11,7 +11,7 @@ Moses sorts its tables.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from nmtkit.errors import DataError
+from nmtkit.errors import DataError, counted
 from nmtkit.io.inputs import Source
 from nmtkit.io.lines import decode_line, read_raw_lines
 from nmtkit.smt.numbers import MAX_NUMBER
@@ -128,7 +128,7 @@ def _fields(line: bytes, path: Source, number: int) -> list[bytes]:
     fields = (line + b" ").split(_BAR)  # ` |||` at the end of the line separates, too
     if len(fields) < len(_REQUIRED):
         raise DataError(
-            f"{path}:{number}: {len(fields)} fields between ' ||| ', but at least"
+            f"{path}:{number}: {counted(len(fields), 'field')} between ' ||| ', but at least"
             f" {len(_REQUIRED)} are needed; {_FORMAT}"
         )
     for name, field in zip(_REQUIRED, fields, strict=False):

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from nmtkit.errors import ConfigError, DataError, ModelError
+from nmtkit.errors import ConfigError, DataError, ModelError, counted
 from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.scorer import PairName, Score, Scorer, Totals
 from nmtkit.inference.stream_batching import WINDOW_BATCHES
@@ -230,7 +230,8 @@ def _check_one_name(names: Sequence[str]) -> None:
 def _check_names(names: Sequence[str], models: int) -> None:
     if len(names) != models:
         raise ConfigError(
-            f"{len(names)} feature names for {models} models; give one for each, or none"
+            f"{counted(len(names), 'feature name')} for {counted(models, 'model')}; give one for"
+            " each, or none"
         )
     for name in names:
         if not is_feature_name(name):

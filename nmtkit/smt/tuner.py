@@ -17,6 +17,7 @@ import numpy as np
 
 from nmtkit.errors import DataError
 from nmtkit.evaluation.metrics import References
+from nmtkit.progress_bar import ProgressBar
 from nmtkit.smt.feature_matrix import FeatureColumns, Vector
 from nmtkit.smt.mert import MertConfig, WeightPoint, mert
 from nmtkit.smt.mira import MiraConfig, mira
@@ -65,6 +66,7 @@ def tune(
     """
     original = original_weights(start) if start else None
     path = start.path if start else ""
+    entries = ProgressBar("read the list", "hypotheses").run(entries)
     tuning = load_tuning_list(entries, references, original, path)
     vector = _start_vector(tuning.columns, start)
     _log_list(tuning, path if original is not None else None)

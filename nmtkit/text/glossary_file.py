@@ -12,7 +12,7 @@ a line with the term must not have these words; without a term no translation ma
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from nmtkit.errors import DataError
+from nmtkit.errors import DataError, counted
 from nmtkit.io.inputs import open_data
 from nmtkit.io.lines import decode_line, split_lines
 from nmtkit.io.tbx import is_tbx, read_tbx
@@ -68,8 +68,8 @@ def parse_term(line: str, place: str) -> Term:
     source, *rest = (part.strip() for part in line.rstrip("\r\n").split("\t"))
     if not 1 <= len(rest) <= 2:
         raise DataError(
-            f"{place}: {len(rest) + 1} fields; an entry is SOURCE<TAB>TRANSLATION|TRANSLATION and"
-            " perhaps <TAB>FLAGS"
+            f"{place}: {counted(len(rest) + 1, 'field')}; an entry is"
+            " SOURCE<TAB>TRANSLATION|TRANSLATION and perhaps <TAB>FLAGS"
         )
     flags = rest[1].replace(",", " ").split() if len(rest) == 2 else []
     unknown = [flag for flag in flags if flag not in FLAGS]

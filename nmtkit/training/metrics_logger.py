@@ -13,13 +13,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
 from nmtkit.config import TrainingConfig
 from nmtkit.errors import NmtkitError
 from nmtkit.extras import install_command
 from nmtkit.io.lines import open_output
 from nmtkit.io.safe_json import parse_json
+from nmtkit.progress_bar import Field, ProgressBar, clock, shows_progress
 from nmtkit.training.learning_curve import METRICS_FILE, read_curve, read_metrics
 from nmtkit.training.progress import Progress
 from nmtkit.training.sparkline import BLOCKS, validation_sparklines
@@ -28,6 +27,8 @@ from nmtkit.training.validation import Validation
 log = logging.getLogger("nmtkit")
 LOG_EVERY = 100  # updates
 TIMES = ("seconds", "words_per_second")
+MIN_MEAN = 10
+"""Updates over which a cost is at least averaged for the progress bar."""
 LOG_PREFIX_WIDTH = len("nmtkit: ")
 
 
@@ -57,11 +58,12 @@ class MetricsLogger:
         self.epoch_progress = epoch_progress
         self.check_lock = check_lock
         self.writer = _summary_writer(folder) if tensorboard else None
-        disable = None if log.isEnabledFor(logging.INFO) else True  # None: draw on a terminal only
-        total = config.max_updates or None
-        tqdm.monitor_interval = 0  # its thread would keep this process from forking
-        self.bar: Any = tqdm(unit=" updates", disable=disable, total=total)
+        self.bar = ProgressBar("train", "updates", fields=self._fields)
+        self.bar.__enter__()
+        self.shown = Progress()
+        self.mean_cost: float | None = None
         self.last_validation = ""
+        self.dev_score = _dev_score(config)
         self._reset()
 
     def _reset(self) -> None:
@@ -90,7 +92,7 @@ class MetricsLogger:
                 self.path,
                 progress.updates,
             )
-        self.bar.update(progress.updates)
+        self.shown = progress
 
     def checksum(self) -> str:
         """Return the SHA-256 of `metrics.jsonl` without times; "" if it is missing or empty."""
@@ -108,7 +110,7 @@ class MetricsLogger:
             self.tokens += tokens
             self.norm += norm
             self.count += 1
-        self.bar.update(1)
+        self.shown = progress
         if progress.updates % LOG_EVERY == 0:
             self._log_mean(progress)
 
@@ -123,25 +125,52 @@ class MetricsLogger:
             "seconds": round(progress.seconds, 1),
         }
         self._write("training", progress.updates, figures)
-        text = (
-            f"epoch {figures['epoch']:.2f}, {figures['words_per_second']} words/s, "
-            f"cost {figures['cost_per_token']:.3f}, norm {figures['gradient_norm']:.2f}"
-            f"{self.last_validation}{self._time_left(progress)}"
-        )
-        self.bar.set_postfix_str(text, refresh=False)
-        if self.bar.disable:
-            log.info("update %d: %s", progress.updates, text)
+        self.mean_cost = figures["cost_per_token"]
+        if not shows_progress():
+            seconds = self._seconds_left(progress)
+            left = "" if seconds is None else f", at most {seconds / 60:.1f} min left"
+            log.info(
+                "update %d: epoch %.2f, %d words/s, cost %.3f, norm %.2f%s%s",
+                progress.updates,
+                figures["epoch"],
+                figures["words_per_second"],
+                figures["cost_per_token"],
+                figures["gradient_norm"],
+                self.last_validation,
+                left,
+            )
         self._reset()
 
-    def _time_left(self, progress: Progress) -> str:
-        """Return the time left until the first limit is reached, or nothing without a limit."""
+    def _fields(self) -> list[Field]:
+        """Return what the progress bar shows: cost, dev score and time left always."""
+        progress, of_total = self.shown, ""
+        if self.config.max_updates:
+            of_total = f" of {self.config.max_updates:,}"
+        fields = [
+            Field(f"update {progress.updates:,}{of_total}", 2),
+            Field(f"epoch {self.epoch_progress():.2f}", 3),
+        ]
+        if self.tokens:
+            rate = self.tokens / max(time.monotonic() - self.started, 1e-6)
+            fields.append(Field(f"{rate:,.0f} words/s", 1))
+        cost = self.cost / self.tokens if self.count >= MIN_MEAN and self.tokens else self.mean_cost
+        if cost is not None:
+            fields.append(Field(f"cost {cost:.3f}", 5))
+        fields.append(Field(self.dev_score, 6))
+        seconds = self._seconds_left(progress) if progress.updates else None
+        if seconds is not None:
+            fields.append(Field(f"{clock(seconds)} left", 4))
+        return fields
+
+    def _seconds_left(self, progress: Progress) -> float | None:
+        """Return the seconds left until the first limit is reached, or None without a limit."""
         used, config = progress.seconds, self.config
         left = [config.time_limit - used] if config.time_limit else []
         if config.max_updates:
             left.append(used * (config.max_updates / progress.updates - 1))
         if config.max_epochs and self.epoch_progress() > 0:
             left.append(used * (config.max_epochs / self.epoch_progress() - 1))
-        return f", at most {max(min(left), 0.0) / 60:.1f} min left" if left else ""
+        return max(min(left), 0.0) if left else None
 
     def log_validation(self, progress: Progress, validation: Validation, is_best: bool) -> None:
         """Log the figures of a validation, and draw sparklines of all validations."""
@@ -159,6 +188,9 @@ class MetricsLogger:
         chrf = "" if validation.chrf is None else f", dev chrF {validation.chrf:.2f}"
         bleu = "" if validation.bleu is None else f", dev BLEU {validation.bleu:.2f}"
         self.last_validation = f", dev cost {validation.cost_per_token:.4f}{chrf}{bleu}"
+        self.dev_score = _dev_score(
+            self.config, validation.bleu, validation.chrf, validation.cost_per_token
+        )
         log.info(
             "update %d, epoch %.2f: dev cost per token %.4f, per sentence %.3f%s%s%s",
             progress.updates,
@@ -174,7 +206,7 @@ class MetricsLogger:
 
     def _draw_sparklines(self) -> None:
         """Draw sparklines of the validations on a terminal; errors never stop a training."""
-        if self.bar.disable or not _can_encode_blocks(sys.stderr.encoding):
+        if not shows_progress() or not _can_encode_blocks(sys.stderr.encoding):
             return
         with contextlib.suppress(NmtkitError):  # metrics.jsonl may have invalid lines
             points = read_curve(self.path.parent).validation
@@ -224,6 +256,23 @@ class NullMetricsLogger(MetricsLogger):
 
     def close(self) -> None:
         """Do nothing."""
+
+
+def _dev_score(
+    config: TrainingConfig,
+    bleu: float | None = None,
+    chrf: float | None = None,
+    cost: float | None = None,
+) -> str:
+    """Return the figure of the last validation that the progress bar shows.
+
+    It is BLEU, else chrF, else the cost, whatever the settings measure; '-' before the first.
+    """
+    if config.dev_bleu or bleu is not None:
+        return "dev BLEU -" if bleu is None else f"dev BLEU {bleu:.2f}"
+    if chrf is not None:
+        return f"dev chrF {chrf:.2f}"
+    return "dev cost -" if cost is None else f"dev cost {cost:.4f}"
 
 
 def _update_number(line: str) -> float:

@@ -24,6 +24,7 @@ from nmtkit.io.folder_files import regular_file_sha256
 from nmtkit.io.lines import open_output, read_parallel
 from nmtkit.io.parameters import CHECKSUM_KEY, read_metadata
 from nmtkit.model_folder import load_model
+from nmtkit.progress_bar import ProgressBar
 from nmtkit.text.lexicon import Lexicon, LinkCounts
 
 log = logging.getLogger("nmtkit")
@@ -116,7 +117,9 @@ def write_lexicon(
     :raises ModelError: the model has no attention.
     """
     counts = LinkCounts()
-    alignments = aligner.align(spaced_pairs(train, max_pairs), counts=counts)
+    pairs = spaced_pairs(train, max_pairs)
+    bar = ProgressBar("align", "pairs", len(pairs))
+    alignments = aligner.align(bar.run(pairs), counts=counts)
     for number, _ in zip(count(1), alignments, strict=False):
         if number % 10_000 == 0:
             log.info("%d pairs aligned", number)
@@ -148,7 +151,9 @@ def spaced_pairs(files: tuple[str | Path, str | Path], max_pairs: int) -> list[t
 def _dev_bleu(translator: Translator, pairs: Sequence[tuple[str, ...]]) -> float:
     """Return sacreBLEU's BLEU in percent of the translated dev set."""
     language = translator.ensemble.first.config.text.tgt_language
-    hypotheses = [best[0].text for best in translator.translate([src for src, _ in pairs])]
+    bar = ProgressBar("translate the dev set", "lines", len(pairs))
+    results = bar.run(translator.translate([src for src, _ in pairs]))
+    hypotheses = [best[0].text for best in results]
     references = [tgt for _, tgt in pairs]
     tokenizer = choose_tokenizer(language)
     (score,) = evaluate(hypotheses, references, metrics=["sacrebleu"], tokenizer=tokenizer)

@@ -10,6 +10,7 @@ from nmtkit.config_io import merge_tables, recipe_table
 from nmtkit.data.corpus import Corpus
 from nmtkit.durations import format_duration
 from nmtkit.model_folder import find_device
+from nmtkit.progress_bar import ProgressBar
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.part_gradients import possible_parts
 from nmtkit.training.plan import (
@@ -81,7 +82,7 @@ class Planner:
 
     def _measure(self) -> None:
         """Measure the speed of some models, and choose the number of parts."""
-        small, large = PROBES
+        small, _ = PROBES
         asked = Plan(small, 1.0, self.figures)
         parts = {self.settings(asked, n).training.batch_parts for n in possible_parts(self._device)}
         share = SHARE_TO_MEASURE * self.seconds / (len(parts) + len(PROBES))
@@ -89,6 +90,17 @@ class Planner:
         bfloat16 = multiplies_bfloat16(self._device)
         if bfloat16:
             limit_bfloat16_memory()
+        with ProgressBar("measure the speed of this machine", "models") as self._bar:
+            self._choose_speed(parts, asked, bfloat16)
+
+    def _choose_speed(self, parts: set[int], asked: Plan, bfloat16: bool) -> None:
+        """Measure with each number of parts, and with larger models.
+
+        :param parts: numbers of parts of batches.
+        :param asked: plan of the smallest model.
+        :param bfloat16: the device multiplies bfloat16 itself.
+        """
+        small, large = PROBES
         tokens = self.seconds / self._probe(asked, min(parts))  # about those of the training
         times = {count: self._probe(self._plan(small, tokens), count) for count in sorted(parts)}
         self.batch_parts = min(times, key=times.__getitem__)
@@ -111,6 +123,7 @@ class Planner:
         """Return the seconds of a target token in a model of the family."""
         config, seconds = self.settings(plan, batch_parts), self._seconds_of_probe
         speed = measure_speed(config, self._corpus, self._vocabularies, self._device, seconds)
+        self._bar.update()
         return 1 / speed.tokens_per_second
 
     def settings(self, plan: Plan, batch_parts: int | None = None) -> Config:

@@ -15,6 +15,7 @@ from nmtkit.config_io import (
     with_base,
     write_toml,
 )
+from nmtkit.errors import ConfigError
 from nmtkit.training.initial_model import InitialModel, settings_of
 from nmtkit.training.schedule import Schedule
 
@@ -40,16 +41,44 @@ def make_config(
         if "base" in from_file and not recipe:
             table = {}
         table = merge_tables(table, with_base(from_file, where))
+    base = table
     if overrides:
         override_table = functools.reduce(merge_tables, map(parse_override, overrides))
         override_table, renamed_overrides = rename_settings(override_table, "--set")
         renamed |= renamed_overrides
         table = merge_tables(table, override_table)
-        where = f"{where} with --set"
     warn_of_old_names(renamed)
+    try:
+        return _checked(table, where)
+    except ConfigError:
+        return _checked(table, _place_of_mistake(base, overrides, where))
+
+
+def _checked(table: Mapping[str, Any], where: str) -> Config:
+    """Return the settings of a table; `where` is its place in messages."""
     config = parse_config(table, where)
     Schedule.of(config.training)  # whose points are checked
     return config
+
+
+def _place_of_mistake(base: dict[str, Any], overrides: Sequence[str], where: str) -> str:
+    """Return the override from which on settings are wrong, or `where` if they are without any.
+
+    :param base: settings before the overrides.
+    """
+    place, table, tables = where, base, [base]
+    for override in overrides:
+        table = merge_tables(table, rename_settings(parse_override(override), "--set")[0])
+        tables.append(table)
+    names = [where, *(f"--set {override}" for override in overrides)]
+    for name, table in zip(reversed(names), reversed(tables), strict=True):
+        try:
+            _checked(table, where)
+        except ConfigError:
+            place = name
+        else:
+            break
+    return place
 
 
 def describe_settings(

@@ -24,7 +24,7 @@ from nmtkit.config_io import override_strings
 from nmtkit.data.corpus import Corpus
 from nmtkit.data.manifest import corpus_segments, read_manifest
 from nmtkit.durations import parse_duration
-from nmtkit.errors import ConfigError, NmtkitError, OutputError
+from nmtkit.errors import ConfigError, NmtkitError, OutputError, counted
 from nmtkit.io.atomic import remove_folder
 from nmtkit.io.parameters import copy_parameters
 from nmtkit.model_folder import build_model, find_device, read_vocabularies, write_config
@@ -255,7 +255,9 @@ def _build_trainer(
         if process_group.is_main
         else NullMetricsLogger()
     )
-    log.info("%d training pairs, %d parameters", len(batches.corpus), _parameter_count(model))
+    log.info(
+        "%s, %d parameters", counted(len(batches.corpus), "training pair"), _parameter_count(model)
+    )
     validation = build_validation(data, dev, vocabularies[1], config, device, process_group)
     trainer = Trainer(
         model,
@@ -279,11 +281,11 @@ def _parameter_count(model: nn.Module) -> int:
 
 def _log_start(config: Config, request: TrainingRequest, process_group: ProcessGroup) -> None:
     log.info(
-        "nmtkit %s, torch %s, Python %s, %d threads, process %d: %s to %s, seed %d",
+        "nmtkit %s, torch %s, Python %s, %s, process %d: %s to %s, seed %d",
         __version__,
         torch.__version__,
         platform.python_version(),
-        torch.get_num_threads(),
+        counted(torch.get_num_threads(), "thread"),
         os.getpid(),
         request.prepared,
         request.output,

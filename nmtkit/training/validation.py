@@ -17,6 +17,7 @@ from nmtkit.errors import DataError
 from nmtkit.io.parameters import Parameters
 from nmtkit.models import Model
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
+from nmtkit.progress_bar import ProgressBar
 from nmtkit.search.beam import beam_search
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.dev_metrics import DevMetrics, DevScores
@@ -64,20 +65,24 @@ def validate(
     device: torch.device,
     dev_scores: Callable[[], DevScores] | None,
     process_group: ProcessGroup = SINGLE_PROCESS,
+    bar: ProgressBar | None = None,
 ) -> Validation:
     """Measure a model on the dev set, without dropout; its training mode is restored.
 
     :param batches: this rank's part of the dev set.
     :param dev_scores: returns the scores of the translated dev set; None: do not translate it.
+    :param bar: shows how far the cost is; None: nothing is shown.
     """
     was_training = model.training
     model.eval()
     cost, tokens, sentences = 0.0, 0, 0
+    bar = bar or ProgressBar("validate", "sentences", shown=False)
     for batch in batches:
         src, src_mask, tgt, tgt_mask = batch.to(device)[:4]  # [B, T_x], [B, T_y]
         cost += float(model.loss(src, src_mask, tgt, tgt_mask))
         tokens += int(tgt_mask.sum())
         sentences += len(batch.lines)
+        bar.update(len(batch.lines))
     cost, tokens, sentences = map(
         sum, zip(*process_group.all_gather((cost, tokens, sentences)), strict=True)
     )
@@ -109,7 +114,10 @@ def build_validation(
     ]
     search = dataclasses.replace(config.search, beam=config.training.dev_beam)
 
-    def dev_scores(model: Model) -> DevScores:
+    sentences = sum(len(batch.lines) for batch in batches)
+
+    def dev_scores(model: Model, bar: ProgressBar) -> DevScores:
+        bar.begin("validate, translate", sentences)
         translations: dict[int, list[str]] = {}  # tokens by line number
         inference_model = model.for_inference()
         for batch in batches:
@@ -117,12 +125,15 @@ def build_validation(
             n_best_lists = beam_search([inference_model], src, src_mask, search, n_best=1)
             for line, n_best in zip(batch.lines, n_best_lists, strict=True):
                 translations[line] = tgt_vocab.tokens(n_best[0].words)
+            bar.update(len(batch.lines))
         for part in process_group.all_gather(translations):
             translations |= part
         return metrics.scores([translations[line + 1] for line in range(len(dev))])
 
     def validation(model: Model) -> Validation:
-        scores = (lambda: dev_scores(model)) if metrics.needed else None
-        return validate(model, batches, device, scores, process_group)
+        shown = process_group.is_main
+        with ProgressBar("validate, cost", "sentences", sentences, shown=shown) as bar:
+            scores = (lambda: dev_scores(model, bar)) if metrics.needed else None
+            return validate(model, batches, device, scores, process_group, bar)
 
     return validation

@@ -62,7 +62,8 @@ def test_using_a_model_imports_little_besides_torch(
     assert {"torch", "nmtkit.models.rnnsearch"} <= modules
     besides = modules - baseline
     assert besides & UNNEEDED == set()
-    assert len(besides) < 125, sorted(besides)
+    limit = 126 if command == "align" else 125  # align looks whether the sides are swapped
+    assert len(besides) < limit, sorted(besides)
 
 
 def test_an_unneeded_import_would_be_detected() -> None:

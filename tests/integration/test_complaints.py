@@ -127,9 +127,14 @@ def test_a_path_that_is_not_a_model_is_reported(
 ) -> None:
     """EdinburghNLP/nematus#79: a KeyError 'n_words_src'."""
     files = [corpus / "test.en", corpus / "test.fr"][: 1 + (command != "translate")]
-    for wrong in (corpus / "test.en", prepared, corpus / "nothing"):
+    reasons = {
+        corpus / "test.en": "is no folder; give the folder of a model",
+        prepared: f"is a prepared folder, not a model; first train one: nmtkit train {prepared}",
+        corpus / "nothing": "no such folder; give the folder of a model",
+    }
+    for wrong, reason in reasons.items():
         result = nmtkit(command, "-m", wrong, *files, status=1)
-        assert result.stderr.startswith(f"nmtkit: error: {wrong}: no config.toml; is this a folder")
+        assert result.stderr.startswith(f"nmtkit: error: {wrong}: {reason}")
         assert result.stderr.count("\n") == 1
 
 

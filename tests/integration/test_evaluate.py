@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from nmtkit.cli.main import cli
 from nmtkit.evaluation.metrics import METRICS, tokenized_bleu
 from nmtkit.text.tokenizer import Detokenizer, Tokenizer
+from tests.integration.evaluate_output import rows
 
 RAW_REF = [
     "L'homme porte un chapeau orange.",
@@ -67,21 +68,33 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 def table(result: Result) -> list[tuple[str, str, str]]:
     """Return name, figure and signature of each line."""
     assert result.exit_code == 0, result.output
-    rows = [line.rsplit(maxsplit=2) for line in result.stdout.splitlines()]
-    return [(name, value, signature) for name, value, signature in rows]
+    return rows(result.stdout)
 
 
-def test_each_line_has_a_name_a_figure_and_its_signature(run: Run) -> None:
-    rows = table(run("hyp.tok", "ref.tok"))
+def test_each_metric_has_a_figure_and_a_signature(run: Run) -> None:
+    lines = table(run("hyp.tok", "ref.tok"))
     both = tokenized(RAW_HYP), tokenized(RAW_REF)
     expected = [metric.corpus_score(*both) for metric in METRICS.values()]
-    assert rows == [(m.name, f"{m.value:.2f}", m.signature) for m in expected]
-    assert [name for name, _, _ in rows] == ["BLEU (multi-bleu)", "BLEU (sacreBLEU)", "chrF", "TER"]
+    assert lines == [(m.name, f"{m.value:.2f}", m.signature) for m in expected]
+    assert [name for name, _, _ in lines] == [
+        "BLEU (multi-bleu)",
+        "BLEU (sacreBLEU)",
+        "chrF",
+        "TER",
+    ]
 
 
 def test_columns_are_aligned(run: Run) -> None:
-    lines = run("hyp.tok", "ref.tok").stdout.splitlines()
-    assert len({line.index("nrefs:") for line in lines}) == 1
+    lines = run("hyp.tok", "ref.tok").stdout.split("\n\n")[0].splitlines()
+    assert len({re.match(r".*?  +[\d.]+(?=$|  )", line).end() for line in lines[:4]}) == 1  # type: ignore[union-attr]
+
+
+def test_the_ratio_of_lengths_is_that_of_bleu(run: Run) -> None:
+    line = run("hyp.tok", "ref.tok").stdout.split("\n\n")[0].splitlines()[-1]
+    hyp, ref = (len(" ".join(tokenized(lines)).split()) for lines in (RAW_HYP, RAW_REF))
+    assert re.split("  +", line) == ["length ratio", f"{hyp / ref:.3f}", f"({hyp} / {ref} words)"]
+    assert json.loads(run("hyp.tok", "ref.tok", "--json").stdout)["length_ratio"] == hyp / ref
+    assert "length ratio" not in run("hyp.tok", "ref.tok", "--measure", "chrf").stdout
 
 
 def test_json_has_the_figures_of_the_table(run: Run) -> None:

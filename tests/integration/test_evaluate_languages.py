@@ -10,6 +10,7 @@ import sacrebleu
 from click.testing import CliRunner, Result
 
 from nmtkit.cli.main import cli
+from tests.integration.evaluate_output import rows
 
 REF = ["单击「确定」按钮。", "打开 Writer 文档", "关闭窗口", "选择「文件」菜单。", "输入名称"]
 HYP = ["请单击「确定」。", "打开 Writer 文档", "关闭此窗口", "选择「文件」菜单。", "名称"]
@@ -35,7 +36,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 def names(result: Result) -> list[str]:
-    return [line.rsplit(maxsplit=2)[0] for line in result.stdout.splitlines()]
+    return [name for name, _, _ in rows(result.stdout)]
 
 
 def test_chrf_is_the_first_figure_of_chinese_and_bleu_has_words(run: Run) -> None:
@@ -43,8 +44,10 @@ def test_chrf_is_the_first_figure_of_chinese_and_bleu_has_words(run: Run) -> Non
     assert names(result) == ["chrF", "BLEU (multi-bleu)", "BLEU (sacreBLEU)", "TER"]
     theirs = sacrebleu.BLEU(tokenize="zh")
     bleu = theirs.corpus_score(HYP, [REF]).score
-    assert f"{bleu:.2f}  {theirs.get_signature()}" in result.stdout
-    assert f"{bleu:.2f}  nrefs:1|case:mixed|eff:no|tok:zh|smooth:none|" in result.stdout
+    _, papers, sacrebleus, _ = rows(result.stdout)
+    assert sacrebleus[1:] == (f"{bleu:.2f}", str(theirs.get_signature()))
+    assert papers[1] == f"{bleu:.2f}"
+    assert papers[2].startswith("nrefs:1|case:mixed|eff:no|tok:zh|smooth:none|")
     assert "words of 'zh' in BLEU are" in result.stderr and "chrF is the first" in result.stderr
 
 
@@ -68,7 +71,8 @@ def test_text_without_spaces_and_without_its_language_gives_a_warning(run: Run) 
 def test_a_tokeniser_can_be_chosen(run: Run, name: str) -> None:
     theirs = sacrebleu.BLEU(tokenize=name)
     figure = f"{theirs.corpus_score(HYP, [REF]).score:.2f}"
-    assert f"{figure}  {theirs.get_signature()}" in run(*_both(), "--tokenize", name).stdout
+    result = run(*_both(), "--tokenize", name)
+    assert (figure, str(theirs.get_signature())) in [row[1:] for row in rows(result.stdout)]
 
 
 def _both() -> list[str]:
@@ -106,7 +110,7 @@ def test_several_references_are_sacrebleus(run: Run) -> None:
     result = run("hyp", "ref", "--reference", "other", "-t", "zh")
     for metric in (sacrebleu.BLEU(tokenize="zh"), sacrebleu.CHRF()):
         figure = f"{metric.corpus_score(HYP, [REF, OTHER]).score:.2f}"
-        assert f"{figure}  {metric.get_signature()}" in result.stdout
+        assert (figure, str(metric.get_signature())) in [row[1:] for row in rows(result.stdout)]
     assert run("hyp", "moses", "-t", "zh").stdout == result.stdout
     several = json.loads(run("hyp", "ref", "--reference", "other", "--json").stdout)
     assert several["references"] == ["ref", "other"]

@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 from nmtkit.cli.main import cli
 from nmtkit.evaluation.metrics import tokenized_bleu
 from nmtkit.text.tokenizer import Tokenizer
+from tests.integration.evaluate_output import figures, signatures
 
 Run = Callable[..., Result]
 
@@ -63,13 +64,15 @@ def rows(result: Result) -> list[dict[str, str]]:
 
 
 def test_two_systems_as_text(run: Run) -> None:
-    scores, differences = run(*BOTH, *BLEU, "--bootstrap", "50").stdout.rstrip("\n").split("\n\n")
-    lines = scores.splitlines()
-    assert len(lines) == 2 and len({line.index("nrefs:1|bs:50|seed:12345|") for line in lines}) == 1
+    text = run(*BOTH, *BLEU, "--bootstrap", "50").stdout
+    scores, differences, _ = text.rstrip("\n").split("\n\n")
+    lines = scores.splitlines()[:-2]
+    assert [line.split()[:3] for line in scores.splitlines()[-2:]] == [
+        ["length", "ratio", system] for system in SYSTEMS
+    ]
+    assert signatures(text)["BLEU (multi-bleu)"].startswith("nrefs:1|bs:50|seed:12345|")
     for line, system in zip(lines, SYSTEMS, strict=True):
-        match = re.fullmatch(
-            r"BLEU \(multi-bleu\)  (\w+) +([\d.]+)  \[([\d.]+), ([\d.]+)\]  \S+", line
-        )
+        match = re.fullmatch(r"BLEU \(multi-bleu\)  (\w+) +([\d.]+)  \[([\d.]+), ([\d.]+)\]", line)
         assert match and match[1] == system
         assert match[2] == f"{bleu(system):.2f}"
         assert float(match[3]) <= float(match[2]) <= float(match[4])
@@ -81,11 +84,12 @@ def test_two_systems_as_text(run: Run) -> None:
 
 def test_bootstrap_gives_one_system_intervals(run: Run) -> None:
     plain, sampled = run("good", "ref"), run("good", "ref", "--bootstrap", "20")
-    assert "bs:" not in plain.stdout and len(plain.stdout.splitlines()) == 4
-    for before, after in zip(plain.stdout.splitlines(), sampled.stdout.splitlines(), strict=True):
-        *name, value, signature = before.split()
-        assert after.split()[: len(name) + 1] == [*name, value] and "[" in after
-        assert signature.partition("|")[2] in after
+    assert "bs:" not in plain.stdout and len(figures(plain.stdout)) == 4
+    assert figures(plain.stdout) == figures(sampled.stdout)
+    assert sampled.stdout.count("[") == 4
+    longer = signatures(sampled.stdout)
+    for name, signature in signatures(plain.stdout).items():
+        assert signature.partition("|")[2] in longer[name]
 
 
 def test_several_systems_have_1000_bootstrap_samples_by_default(run: Run) -> None:
@@ -135,7 +139,7 @@ def test_csv_has_a_row_for_each_figure(run: Run) -> None:
 
 def test_buckets_as_text(run: Run) -> None:
     text = run(*BOTH, *BLEU, "--by", "length", "--source", "src", "--bootstrap", "0").stdout
-    title, head, *lines = text.rstrip("\n").split("\n\n")[-1].splitlines()
+    title, head, *lines = text.rstrip("\n").split("\n\n")[-2].splitlines()
     assert title == "BLEU (multi-bleu)"
     assert re.split("  +", head) == ["words of the source", "sentences", "good", "bad"]
     labels = ["to 10", "11-20", "21-30", "31-40", "41-50", "51-60", "over 60"]
@@ -175,9 +179,9 @@ def test_a_subset_without_unknown_words_of_10_to_20_words(run: Run) -> None:
     options = ["--source", "src", *VOCABULARY, "--no-unk", "--length", "10-20"]
     result = run("bad", "ref", *BLEU, *options)
     part = [i for i in range(60) if "zut" not in REF[i] and 10 <= len(REF[i].split()) <= 20]
-    first, count = result.stdout.rstrip("\n").split("\n\n")
+    first, count, _ = result.stdout.rstrip("\n").split("\n\n")
     assert first.split()[2] == f"{bleu('bad', part):.2f}"
-    assert "|subset:no-unk,words-10-20|" in first
+    assert "|subset:no-unk,words-10-20|" in signatures(result.stdout)["BLEU (multi-bleu)"]
     assert count == f"{len(part)} of 60 sentences"
 
 

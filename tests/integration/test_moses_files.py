@@ -123,7 +123,7 @@ CORRUPTIONS = [
     (TABLE, table_lines, lambda line: b" " + line[line.index(b"|||") :], "the source phrase is"),
     (TABLE, table_lines, lambda line: b"a ||| b ||| ||| 0-0 ||| 1 1 1", "there are no scores"),
     (TABLE, table_lines, lambda line: b"\xff" + line, "not valid UTF-8"),
-    (TABLE, table_lines, lambda line: line[:3], "1 fields between"),
+    (TABLE, table_lines, lambda line: line[:3], "1 field between"),
     (TABLE, table_lines, replace_first(b"|||", b"||"), "the score '.*' is not a number"),
     (LIST, list_lines, keep_first_fields(3), "expected at least 4 fields"),
     (LIST, list_lines, lambda line: b"x" + line, "begins with 'x"),

@@ -265,7 +265,7 @@ def test_tokenised_text_and_one_model(model: Path, nmtkit: Nmtkit, tmp_path: Pat
         (["MODEL", "--test", "SRC", "REF", "--pairs", 5], "No such option '--pairs'"),
         (["--phrase-table", "x", "--tokenized"], "No such option '--tokenized'"),
         (["--phrase-table", "x", "--beam", 3], "No such option '--beam'"),
-        (["--phrase-table", "x", "MODEL"], "unexpected extra argument"),
+        (["--phrase-table", "x", "MODEL"], "unexpected argument"),
         (["--phrase-table", "x"], "--model or --column is needed"),
     ],
 )

@@ -179,7 +179,7 @@ def test_lists_of_translate_are_raw_text(nmtkit, model, tmp_path):
         (["-m", "LM", "SRC", "SRC"], 2, "A language model reads no source"),
         (["-m", "RNN", "SRC"], 1, "give both, SRC and TGT"),
         (["nbest", "-m", "RNN", "LIST"], 1, "give SRC, too"),
-        (["nbest", "-m", "RNN", "LIST", "SRC", "SRC"], 2, "unexpected extra argument"),
+        (["nbest", "-m", "RNN", "LIST", "SRC", "SRC"], 2, "unexpected argument"),
         (["nbest", "-m", "RNN", "-", "-"], 2, "stdin ('-') can be only one of LIST and SRC"),
         (["nbest", "-m", "LM", "LIST", "--per-word"], 2, "No such option '--per-word'"),
         (["nbest", "-m", "LM", "LIST", "--weights", "1"], 2, "--weights needs --ensemble"),

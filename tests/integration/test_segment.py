@@ -190,7 +190,7 @@ def test_a_reverse_model_of_the_same_direction_is_an_error_and_leaves_no_file(
     result = translate(LINES, *options, status=1)
     assert "the reverse model translates en-fr; it must translate fr-en" in result.stderr
     missing = translate(LINES, "--segment", "--reverse-model", tmp_path / "no", status=1)
-    assert "no config.toml" in missing.stderr and len(missing.stderr.splitlines()) == 1
+    assert "no such folder" in missing.stderr and len(missing.stderr.splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
 
 

@@ -72,7 +72,7 @@ def test_terms_go_with_markup(translate: Nmtkit, glossary: Path) -> None:
 def test_a_wrong_line_of_a_glossary_is_named(translate: Nmtkit, tmp_path: Path) -> None:
     path = tmp_path / "g.tsv"
     path.write_text("two deux\n")
-    assert "g.tsv:1: 1 fields" in translate(LINES, "--terms", path, status=1).stderr
+    assert "g.tsv:1: 1 field" in translate(LINES, "--terms", path, status=1).stderr
 
 
 @pytest.mark.parametrize("option", [["--sample", 1], ["--terms-mode", "soft"]])

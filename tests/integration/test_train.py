@@ -248,7 +248,7 @@ def test_the_modern_recipe_is_the_default(nmtkit):
     [
         (["--recipe", "rnnsearch-51"], "did you mean 'rnnsearch-50'?"),
         (["--set", "training.max_update=3"], "did you mean 'max_updates'?"),
-        (["--set", "model.hidden=many"], "model.hidden: expected int, not 'many'"),
+        (["--set", "model.hidden=many"], "model.hidden: expected a whole number, not 'many'"),
         (["--set", "seed=3"], "expected SECTION.KEY=VALUE"),
         (["--config", "missing.toml"], "missing.toml: cannot be read"),
     ],

@@ -199,7 +199,7 @@ def test_models_of_an_ensemble_can_be_weighted(translate, model, nmtkit, tmp_pat
         pytest.approx(unweighted, abs=1e-4)
     )
     refused = translate(LINES, "-m", model, "--weights", "1", status=1)
-    assert "1 weights for 2 models" in refused.stderr
+    assert "1 weight for 2 models" in refused.stderr
     assert "not a list of numbers" in translate(LINES, "--weights", "a,b", status=2).stderr
 
 

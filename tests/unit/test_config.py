@@ -29,7 +29,7 @@ def test_settings_cannot_be_changed_in_place():
 def test_whole_numbers_become_floats_but_not_the_reverse():
     assert parse_section(TrainingConfig, {"learning_rate": 1}, "here").learning_rate == 1.0
     assert type(parse_section(TrainingConfig, {"learning_rate": 1}, "here").learning_rate) is float
-    with pytest.raises(ConfigError, match=r"here\.seed: expected int, not 1\.0"):
+    with pytest.raises(ConfigError, match=r"here\.seed: expected a whole number, not 1\.0"):
         parse_section(TrainingConfig, {"seed": 1.0}, "here")
 
 
@@ -125,16 +125,16 @@ def test_old_names_in_a_model_folder_give_no_warning(caplog):
         ({"model": {"hiden": 5}}, "'hiden'; did you mean 'hidden'?"),
         ({"data": {"zzz": 5}}, "'zzz'; known are: batch_size, batch_unit, bpe_dropout"),
         ({"model": {"type": "rnsearch"}}, "no model 'rnsearch'; did you mean 'rnnsearch'?"),
-        ({"training": {"seed": "one"}}, "training.seed: expected int, not 'one'"),
-        ({"training": {"seed": True}}, "training.seed: expected int, not True"),
-        ({"training": {"dev_bleu": 1}}, "training.dev_bleu: expected bool, not 1"),
-        ({"training": {"learning_rate": "fast"}}, "expected float, not 'fast'"),
+        ({"training": {"seed": "one"}}, "training.seed: expected a whole number, not 'one'"),
+        ({"training": {"seed": True}}, "training.seed: expected a whole number, not true"),
+        ({"training": {"dev_bleu": 1}}, "training.dev_bleu: expected true or false, not 1"),
+        ({"training": {"learning_rate": "fast"}}, "expected a number, not 'fast'"),
         ({"training": {"optimizer": "adamw"}}, "'adamw' is not one of adadelta, adam, sgd"),
         (
             {"model": {"decoder_variant": ["paper-v1"]}},
             "is not one of paper-v1, paper-v2, groundhog",
         ),
-        ({"text": {"src_language": 3}}, "text.src_language: expected str, not 3"),
+        ({"text": {"src_language": 3}}, "text.src_language: expected a text, not 3"),
         (
             {"training": {"early_stopping_metric": "bleu", "dev_bleu": False}},
             "needs training.dev_bleu = true",

@@ -23,7 +23,9 @@ PACKAGE = Path(nmtkit.__file__).parent
 
 COMMANDS = dict(walk_commands(cli))
 
-BASE = {"config", "config_io", "durations", "seeds", "errors", "extras", "special_symbols"}
+BASE = {"config", "config_io", "durations", "seeds", "errors", "extras", "special_symbols"} | {
+    "progress_bar"
+}
 """Modules that every room above `models` and `text` may import."""
 
 ROOMS = {
@@ -34,6 +36,7 @@ ROOMS = {
     "extras": set[str](),
     "seeds": set[str](),
     "special_symbols": set[str](),
+    "progress_bar": {"parallel.environment"},
     "recipes": set[str](),
     "text_config": set[str](),
     "config_ranges": set[str](),
@@ -91,7 +94,7 @@ LAZY = {
     "nmtkit": COMMANDS_USE | {"text.glossary"},
     "config": {"models"},  # config dataclasses for the section [model]
     "config_io": {"models"},  # names of models in TOML files
-    "cli": COMMANDS_USE | {"model_folder", "data", "text", "io", "parallel"} | BASE,
+    "cli": COMMANDS_USE | {"progress_bar", "model_folder", "data", "text", "io", "parallel"} | BASE,
 }
 """Room -> further rooms or modules that it may import inside functions or for types."""
 
@@ -110,6 +113,7 @@ LIBRARIES = {
     "seeds": set[str](),
     "special_symbols": set[str](),
     "documents": set[str](),
+    "progress_bar": set[str](),
     "io": {"numpy"},
     "io.locks": {"filelock"},
     "io.compression": {"zstandard"},

@@ -138,8 +138,17 @@ def test_a_folder_can_be_moved(model_folder, tmp_path):
 
 
 def test_a_folder_without_a_config_is_reported(tmp_path):
-    for folder in (tmp_path, tmp_path / "missing"):
-        with pytest.raises(ModelError, match=r"no config\.toml; is this a folder that 'nmtkit tr"):
+    (tmp_path / "file").touch()
+    (tmp_path / "prepared").mkdir()
+    (tmp_path / "prepared" / "manifest.json").touch()
+    for name, message in (
+        (".", r"no config\.toml; is this a folder that 'nmtkit train' made"),
+        ("missing", "missing: no such folder"),
+        ("file", "file: is no folder"),
+        ("prepared", "is a prepared folder, not a model; first train one"),
+    ):
+        folder = tmp_path / name
+        with pytest.raises(ModelError, match=message):
             load_model(folder)
 
 

@@ -5,6 +5,7 @@ import logging
 import click
 
 from nmtkit.cli.command import FILES, TEXT, declare_command, group, option
+from nmtkit.cli.console import line_bar
 from nmtkit.cli.old_spellings import Renamed
 from nmtkit.cli.rules import needs, one_stdin
 from nmtkit.cli.shared_options import (
@@ -129,7 +130,10 @@ def command(
     from nmtkit.io.lines import open_output, read_lines
     from nmtkit.smt.nbest import read_nbest
 
-    with open_output(output, force) as results:
+    with (
+        open_output(output, force) as results,
+        line_bar("score", "hypotheses", [nbest, *([source] if source else [])], output) as bar,
+    ):
         with importing():
             from nmtkit.smt.rescorer import Rescorer
 
@@ -147,7 +151,8 @@ def command(
         if source is not None and not rescorer.reads_source:
             raise click.UsageError("A language model reads no source; leave SRC out.")
         sources = None if source is None else list(read_lines(source))
-        for entry in rescorer.rescore(read_nbest(nbest), sources, tokenized, normalize):
+        entries = rescorer.rescore(read_nbest(nbest), sources, tokenized, normalize)
+        for entry in bar.track(entries):
             results.write(entry.line + "\n")
         for sentence in rescorer.summary():
             log.info("%s", sentence)

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from nmtkit.cli.command import FILES, HARDWARE, declare_command, group, option
-from nmtkit.cli.console import show_progress
+from nmtkit.cli.console import line_bar
 from nmtkit.cli.old_spellings import Renamed
 from nmtkit.cli.rules import at_least_one, needs
 from nmtkit.cli.shared_options import (
@@ -152,14 +152,11 @@ def command(
 
     """
     configure_threads(threads)
-    from tqdm import tqdm
-
     from nmtkit.io.atomic import output_folder
     from nmtkit.report.figure_io import check_matplotlib
     from nmtkit.report.phrase_figures import MARKER_FILE, write_phrase_report
 
     check_matplotlib()
-    tqdm.monitor_interval = 0  # with its thread running, the model could not fork
     with output_folder(output, MARKER_FILE, "report on a phrase table", force) as folder:
         with importing():
             from nmtkit.model_folder import load_model
@@ -169,8 +166,9 @@ def command(
 
         config = PhraseSamplingConfig(**sampling)
         loaded = load_model(model, device, params) if model else None
-        bar = tqdm(read_phrase_table(table), unit=" pairs", disable=not show_progress())
-        report = compare(bar, table, config, loaded, sample, batch_size)
+        with line_bar("read the table", "pairs", [table], None) as bar:
+            rows = bar.track(read_phrase_table(table))
+            report = compare(rows, table, config, loaded, sample, batch_size)
         about = {
             "table": table,
             "model": model,

@@ -5,7 +5,7 @@ import logging
 import click
 
 from nmtkit.cli.command import FILES, declare_command, group, option
-from nmtkit.cli.console import show_progress
+from nmtkit.cli.console import line_bar
 from nmtkit.cli.shared_options import (
     FILE,
     force_option,
@@ -70,8 +70,6 @@ def command(
 
     """
     configure_threads(threads)
-    from tqdm import tqdm
-
     from nmtkit.io.lines import open_output
     from nmtkit.smt.phrase_table import read_phrase_table
 
@@ -79,7 +77,6 @@ def command(
         with importing():
             from nmtkit.smt.phrase_scorer import PhraseScorer
 
-        tqdm.monitor_interval = 0  # with its thread running, the scorer could not fork
         scorer = PhraseScorer.load(
             *models,
             device=device,
@@ -88,7 +85,7 @@ def command(
             count_unknown=count_unknown,
             params=params,
         )
-        with tqdm(unit=" pairs", disable=not show_progress()) as bar:
+        with line_bar("score", "pairs", [table], output) as bar:
             for line in scorer.lines(read_phrase_table(table)):
                 results.write(f"{line.decode()}\n")
                 bar.update()

@@ -24,6 +24,7 @@ from nmtkit.data.batching import Batches
 from nmtkit.errors import ModelError
 from nmtkit.io.parameters import Parameters, parameters_of
 from nmtkit.models import Model
+from nmtkit.progress_bar import ProgressBar
 from nmtkit.training.gradient import Gradient
 from nmtkit.training.optimizers import set_learning_rate
 
@@ -113,11 +114,13 @@ class FineTuner:
         """
         start = time.monotonic()
         self.model.train()
-        while (used := time.monotonic() - start) < seconds:
-            self.update(min(1.0, (1 - used / seconds) / COOLDOWN))
-            if done():
-                self._settle(start + seconds)
-                return
+        with ProgressBar("fine-tune", "seconds at most", math.ceil(seconds)) as bar:
+            while (used := time.monotonic() - start) < seconds:
+                bar.done = int(used)
+                self.update(min(1.0, (1 - used / seconds) / COOLDOWN))
+                if done():
+                    self._settle(start + seconds)
+                    return
 
     def run_updates(self, count: int) -> None:
         """Update a number of times; the learning rate falls to 0 at the end."""

@@ -1,13 +1,14 @@
-"""The log goes to stderr and does not break progress bars."""
+"""The log goes to stderr ; bars over lines."""
 
 import io
 import logging
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from tqdm import tqdm
 
 from nmtkit.cli import console
+from nmtkit.progress_bar import ProgressBar
 
 
 @pytest.fixture(autouse=True)
@@ -45,18 +46,6 @@ def test_a_percent_sign_in_a_warning_is_text(capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr().err == "nmtkit: warning: 100%s\n"
 
 
-def test_a_log_line_does_not_break_a_progress_bar(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = io.StringIO()
-    monkeypatch.setattr("sys.stderr", screen)
-    console.configure_logging(logging.INFO)
-    with tqdm(total=2, file=screen, desc="bar", mininterval=0) as bar:
-        bar.update()
-        console.warn("between")
-        bar.update()
-    line = next(part for part in screen.getvalue().split("\n") if "between" in part)
-    assert line.rpartition("\r")[2] == "nmtkit: warning: between"  # the bar was wiped before
-
-
 def test_a_closed_stderr_does_not_stop_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
     class Gone(io.StringIO):
         def write(self, text: str) -> int:
@@ -68,14 +57,32 @@ def test_a_closed_stderr_does_not_stop_a_command(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(
-    ("terminal", "level", "drawn"),
-    [(True, logging.INFO, True), (True, logging.WARNING, False), (False, logging.INFO, False)],
+    ("inputs", "output", "typed", "shown"),
+    [
+        (["FILE"], "out", False, True),
+        (["FILE"], None, False, True),
+        (["FILE"], "-", False, False),
+        (["-"], "out", True, False),
+        (["-"], "out", False, True),
+    ],
 )
-def test_bars_are_drawn_on_terminals_only(
-    terminal: bool, level: int, drawn: bool, monkeypatch: pytest.MonkeyPatch
+def test_bars_over_lines_leave_results_and_typed_lines_alone(
+    inputs: list[str],
+    output: str | None,
+    typed: bool,
+    shown: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    screen = io.StringIO()
-    monkeypatch.setattr(screen, "isatty", lambda: terminal)
-    monkeypatch.setattr("sys.stderr", screen)
-    console.configure_logging(level)
-    assert console.show_progress() is drawn
+    for name in ("stdin", "stdout", "stderr"):
+        stream = io.StringIO()
+        monkeypatch.setattr(stream, "isatty", lambda name=name: name != "stdin" or typed)
+        monkeypatch.setattr(f"sys.{name}", stream)
+    console.configure_logging(logging.INFO)
+    (tmp_path / "file").write_text("a\nb\nc")
+    names = [str(tmp_path / "file") if name == "FILE" else name for name in inputs]
+    bar = console.line_bar("read", "lines", names, output)
+    assert isinstance(bar, ProgressBar) is shown
+    if isinstance(bar, ProgressBar):
+        assert bar.total == (3 if inputs == ["FILE"] else None)
+    assert list(bar.track("ab")) == ["a", "b"]

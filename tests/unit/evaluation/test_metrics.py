@@ -292,7 +292,7 @@ def test_a_new_metric_entry_is_a_choice_of_evaluate_and_in_its_outputs(tmp_path:
     assert "Word accuracy" in run(command, files).output
     assert '"Word accuracy"' in run(command, [*files, "--json"]).output
     buckets = [*files, "--measure", "toy", "--by", "length", "--of", "reference"]
-    assert run(command, buckets).output.count("Word accuracy") == 2
+    assert run(command, buckets).output.count("Word accuracy") == 3
     rows = run(command, [*buckets, "--system", "same", str(ref), "--csv"]).output
     assert "same,Word accuracy,100.0" in rows
     assert "not one of" in run(command, [*files, "--measure", "none"]).stderr

@@ -168,9 +168,22 @@ def test_search_settings_come_from_the_first_model_and_can_be_changed(make_model
     translator = Translator(Ensemble((first, make_model(2))))
     assert translator.search == first.config.search
     assert translator.with_search(beam=3).search == SearchConfig(beam=3, length_penalty=0.3)
-    with pytest.raises(ConfigError, match="beam of 2"):
-        next(translator.translate(["a"], n_best=3))
     assert next(translator.with_search(beam=3).translate(["a"], n_best=3))
+
+
+def test_the_models_beam_is_widened_to_the_n_best_list_but_not_one_that_was_asked_for(make_model):
+    ensemble = Ensemble((make_model(1, search=SearchConfig(beam=2)),))
+    translator = Translator(ensemble)
+    wide = [t.text for t in next(translator.translate(["a b"], n_best=3, beam=3))]
+    assert [t.text for t in next(translator.translate(["a b"], n_best=3))] == wide
+    assert translator.search.beam == 2
+    for chosen in (translator.with_search(beam=2), Translator(ensemble, SearchConfig(beam=2))):
+        with pytest.raises(ConfigError, match="3 translations .* a beam of 2"):
+            next(chosen.translate(["a b"], n_best=3))
+    with pytest.raises(ConfigError, match="a beam of 2"):
+        next(translator.translate(["a b"], n_best=3, beam=2))
+    with pytest.raises(ConfigError, match="at least 1, not 0"):
+        next(translator.translate(["a b"], n_best=0))
 
 
 class FirstLetters:

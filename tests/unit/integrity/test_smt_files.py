@@ -60,7 +60,7 @@ def test_an_empty_file_is_well(tmp_path: Path) -> None:
     ("line", "problem"),
     [
         ("a ||| b", "2 fields"),
-        ("", "1 fields"),
+        ("", "1 field"),
         (" ||| b ||| 1 1", "the source phrase is empty"),
         ("a ||| b ||| 1 x", "the score 'x' is not a number"),
         ("a ||| b ||| 1", "has 1 scores, but the first lines have 2"),

@@ -22,6 +22,7 @@ from nmtkit.preprocessing.cross_entropy import (
 from nmtkit.preprocessing.cutoff import SELECT_ALL, Cutoff, subset_sizes
 from nmtkit.preprocessing.ngram_model import NgramModel
 from nmtkit.preprocessing.select import SelectSettings, select
+from nmtkit.progress_bar import ProgressBar
 
 TOKENS = TextConfig(tokenized=True)
 
@@ -80,7 +81,9 @@ def test_a_pool_that_changes_is_an_error(
 ) -> None:
     records = np.zeros(5, RECORD)
     with ProcessPool(1) as workers:
-        reader = select_module._PairSelector(SelectSettings(), [pool], tmp_path, workers)
+        reader = select_module._PairSelector(
+            SelectSettings(), [pool], tmp_path, workers, ProgressBar("read", "pairs")
+        )
         assert [block.sides[0] for block in reader.selected_blocks(records, SELECT_ALL)] == [
             b"a b c\nd\na b\nd d d\ne a b"
         ]

@@ -83,10 +83,10 @@ def test_blocks_are_the_phrases_in_order(tmp_path, size):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("", "1 fields between ' ||| ', but at least 3 are needed"),
-        ("the house\tla maison", "1 fields"),
+        ("", "1 field between ' ||| ', but at least 3 are needed"),
+        ("the house\tla maison", "1 field"),
         ("the house ||| la maison", "2 fields"),
-        ("the house|||la maison|||0.1", "1 fields"),
+        ("the house|||la maison|||0.1", "1 field"),
         ("||| la maison ||| 0.1", "2 fields"),
         (" ||| la maison ||| 0.1", "the source phrase is empty"),
         ("||| la maison ||| 0.1 ||| 0-0", "the source phrase is empty"),

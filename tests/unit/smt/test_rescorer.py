@@ -159,7 +159,7 @@ def test_default_names_number_the_models_of_a_kind(scorers):
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (["a"], "1 feature names for 2 models"),
+        (["a"], "1 feature name for 2 models"),
         (["a", "b", "c"], "3 feature names"),
         (["a", "b c"], "cannot be called 'b c'"),
         (["a=", "b"], "cannot be called 'a='"),

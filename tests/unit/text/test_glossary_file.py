@@ -45,7 +45,7 @@ def test_compression_and_line_ends_are_those_of_all_inputs(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("disk", "1 fields"),
+        ("disk", "1 field"),
         ("disk\tdisque\tstrict", "no such flag: 'strict'"),
         ("disk\t|\t", "no translation"),
         ("\tdisque", "no term before the tab"),

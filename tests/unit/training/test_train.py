@@ -263,8 +263,8 @@ def test_unmeasured_figures_of_the_result_are_none(prepared, tmp_path):
     [
         ({"training.sed": 2}, "there is no setting 'sed'; did you mean 'seed'"),
         ({"seed": 2}, "expected SECTION.KEY=VALUE"),
-        ({"training.seed": None}, "expected int, not 'None'"),
-        ({"training.seed": 2.5}, r"expected int, not 2\.5"),
+        ({"training.seed": None}, "expected a whole number, not 'None'"),
+        ({"training.seed": 2.5}, r"expected a whole number, not 2\.5"),
     ],
 )
 def test_a_mistake_in_the_settings_is_named(prepared, tmp_path, settings, message):

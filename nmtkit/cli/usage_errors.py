@@ -1,0 +1,39 @@
+"""Messages about a wrong command line that say what was typed, and what the command takes."""
+
+import re
+from collections.abc import Iterable
+
+import click
+
+UNEXPECTED = re.compile(r"Got unexpected extra arguments? \((?P<words>.*)\)", re.DOTALL)
+NOT_A_NUMBER = re.compile(
+    r"(?P<value>.*) is not a valid (?P<kind>integer|float)( range)?\.", re.DOTALL
+)
+OUT_OF_RANGE = re.compile(r"(?P<value>\S+) is not in the range x(?P<sign>>=?)(?P<least>\S+)\.")
+
+
+def plain_message(message: str, command: click.Command, context: click.Context) -> str:
+    """Return what a message of click says in plain words, or the message itself."""
+    if found := UNEXPECTED.fullmatch(message):
+        return f"unexpected argument {found['words']}: {_arguments(command, context)}."
+    if found := NOT_A_NUMBER.fullmatch(message):
+        kind = "whole number" if found["kind"] == "integer" else "number"
+        return f"{found['value']} is not a {kind}."
+    if found := OUT_OF_RANGE.fullmatch(message):
+        least = "at least" if found["sign"] == ">=" else "above"
+        return f"{found['value']} is too small; it must be {least} {found['least']}."
+    return message
+
+
+def _arguments(command: click.Command, context: click.Context) -> str:
+    """Return which arguments a command takes besides its options."""
+    names = [p.make_metavar(context) for p in _positional(command.params)]
+    if names:
+        return f"besides options, '{context.command_path}' takes {' '.join(names)}"
+    files = (p.opts[-1] for p in command.params if getattr(p, "joins_values", False))
+    example = next(files, "an option")
+    return f"'{context.command_path}' takes options only; give them after {example}"
+
+
+def _positional(parameters: Iterable[click.Parameter]) -> list[click.Parameter]:
+    return [parameter for parameter in parameters if isinstance(parameter, click.Argument)]
