@@ -1,0 +1,446 @@
+// ---- The page: what is shown, and when it is translated
+
+const TYPING_DELAY = 150; // ms without typing until the text is translated
+const RETRY_DELAY = 3000; // ms until a request is repeated that the server had no time for
+const CURSOR_DELAY = 500; // ms until the word at the cursor is described to screen readers
+const ANNOUNCE_DELAY = 1500; // ms without a change until a translation is announced
+const SHORT_TEXT = 160; // characters; longer texts are set smaller
+const LONG_TEXT = 1200;
+const MAX_UNDO = 200;
+const TOO_MANY_REQUESTS = 429;
+const UNAVAILABLE = 503;
+
+const panes = { source: new Pane("source"), target: new Pane("target") };
+const alignments = new Alignments(panes);
+const results = new Results();
+const state = { lines: [newLine("")], limit: 0, undo: [], timer: null, retry: null, error: "", running: 0 };
+const pair = new LanguagePair(changePair);
+const glossary = new Glossary(changeJob);
+const menu = new AlternativesMenu(panes.target, chooseAlternative);
+const connection = new Connection(showConnection);
+const files = new Files(() => withKey({ source: pair.source, target: pair.target }));
+
+function withKey(request) {
+  const key = find("api-key").value;
+  return key ? { ...request, api_key: key } : request;
+}
+
+// What a translation depends on besides its line, its prefix and the glossary written here.
+function currentJob() {
+  const job = { source: pair.source, target: pair.target };
+  if (glossary.name) job.glossary = glossary.name;
+  if (find("markup").checked) job.markup = "html";
+  if (find("show-confidence").checked) job.confidence = true;
+  return job;
+}
+
+// Terms count only where they occur, so that a new one changes the lines that have it, and no others.
+function resultKey(job, prefix, source) {
+  return JSON.stringify([job, glossary.termsIn(source), prefix, source]);
+}
+
+// ---- Translating
+
+function takeText() {
+  state.lines = updateLines(state.lines, panes.source.field.value.split("\n"));
+  menu.close();
+  show();
+  clearTimeout(state.timer);
+  state.timer = setTimeout(translate, TYPING_DELAY);
+}
+
+const isTooLong = () => state.limit > 0 && countCharacters(panes.source.field.value) > state.limit;
+
+// Request what is missing. Lines without a prefix go together, the one with the cursor first.
+function translate() {
+  clearTimeout(state.timer);
+  clearTimeout(state.retry);
+  if (!pair.target || isTooLong()) return show();
+  const job = currentJob();
+  for (const line of state.lines) {
+    const known = line.fresh ? null : results.get(resultKey(job, line.prefix, line.source));
+    if (known) applyResult(line, known);
+  }
+  const missing = state.lines.filter((line) => !line.fresh);
+  const plain = missing.filter((line) => !line.prefix).map((line) => line.source);
+  const first = state.lines[cursorLine("source")].source;
+  const texts = [...new Set(plain.includes(first) ? [first, ...plain] : plain)];
+  if (texts.length) request(job, texts, "", "translation");
+  for (const line of missing) {
+    if (line.prefix) request(job, [line.source], line.prefix, `line ${state.lines.indexOf(line)}`);
+  }
+  if (!texts.length) cancelRunning();
+  return show();
+}
+
+let running = null; // id of the request of slot "translation"
+
+function cancelRunning() {
+  if (running) connection.cancel(running);
+  running = null;
+}
+
+function request(job, texts, prefix, slot) {
+  const keys = texts.map((text) => resultKey(job, prefix, text));
+  const message = withKey({ ...job, text: texts.join("\n"), terms: glossary.termsIn(...texts), slot });
+  if (prefix) message.prefix = prefix;
+  const id = connection.send(message, (answer) => {
+    if (answer.error) fail(answer.error);
+    else if (answer.line !== undefined) receive(keys[answer.line], prefix, texts[answer.line], answer);
+    show();
+  });
+  if (!prefix) running = id;
+}
+
+// Remember a translation, and show it where it still belongs: a late answer changes nothing else.
+function receive(key, prefix, source, answer) {
+  const result = readResult(answer, source);
+  results.add(key, result);
+  state.error = "";
+  if (key !== resultKey(currentJob(), prefix, source)) return;
+  for (const line of state.lines) {
+    if (!line.fresh && line.source === source && line.prefix === prefix) applyResult(line, result);
+  }
+}
+
+function fail({ status, message }) {
+  state.error = sentence(message) || `The server cannot translate this (status ${status}).`;
+  if (status === TOO_MANY_REQUESTS || status === UNAVAILABLE) {
+    state.error += ` Trying again in ${RETRY_DELAY / 1000} seconds.`;
+    clearTimeout(state.retry);
+    state.retry = setTimeout(translate, RETRY_DELAY);
+  }
+}
+
+function sentence(message) {
+  const text = String(message ?? "").trim();
+  const end = !text || /[.!?]$/.test(text) ? "" : ".";
+  return text.slice(0, 1).toUpperCase() + text.slice(1) + end;
+}
+
+// The settings changed: what they concern is translated anew, except what the user wrote.
+function changeJob() {
+  for (const line of [...state.lines, ...state.undo.map((entry) => entry.state)]) {
+    if (!line.edited && line.source.trim()) line.fresh = false;
+  }
+  state.error = "";
+  translate();
+}
+
+function changePair() {
+  glossary.setPair(pair.name);
+  state.lines = state.lines.map((line) => newLine(line.source, line.target));
+  state.undo = [];
+  changeJob();
+}
+
+// ---- Showing
+
+function show() {
+  const { lines } = state;
+  const busy = lines.some((line) => !line.fresh);
+  const target = lines.map((line) => line.target).join("\n");
+  const empty = !panes.source.field.value.trim();
+  panes.target.setText(empty ? "" : target);
+  alignments.clear();
+  panes.source.render(lines, noClass);
+  panes.target.render(lines, find("show-confidence").checked ? confidenceClass : noClass);
+  const size = Math.max(countCharacters(panes.source.field.value), countCharacters(target));
+  find("card").dataset.size = size > LONG_TEXT ? "long" : size > SHORT_TEXT ? "medium" : "short";
+  find("counter").textContent = counterText();
+  find("counter").classList.toggle("problem", isTooLong());
+  find("clear").hidden = !panes.source.field.value;
+  find("undo").disabled = !state.undo.length;
+  find("copy").disabled = !panes.target.field.value;
+  find("continue").disabled = empty;
+  find("confidence").textContent = empty ? "" : confidenceText(lines);
+  find("legend").hidden = !find("show-confidence").checked;
+  panes.target.editor.setAttribute("aria-busy", String(busy));
+  showSentence("error", isTooLong() ? tooLongSentence() : state.error);
+  showSentence("missing", missingSentence(lines));
+  showStatus(busy && !isTooLong() && !state.error);
+}
+
+function showSentence(id, text) {
+  if (find(id).textContent !== text) find(id).textContent = text;
+  find(id).hidden = !text;
+}
+
+function counterText() {
+  const count = countCharacters(panes.source.field.value);
+  return state.limit ? `${grouped(count)} of ${grouped(state.limit)} characters` : `${grouped(count)} characters`;
+}
+
+function tooLongSentence() {
+  const count = countCharacters(panes.source.field.value);
+  return `The text has ${grouped(count)} characters; this server takes ${grouped(state.limit)}. Shorten it, or translate it in parts.`;
+}
+
+function confidenceText(lines) {
+  const known = lines.map((line, i) => [line.fresh ? line.words?.confidence : null, i + 1]).filter(([sure]) => sure != null);
+  if (!known.length || !find("show-confidence").checked) return "";
+  const [lowest, number] = known.reduce((a, b) => (b[0] < a[0] ? b : a));
+  return known.length > 1 ? `Least sure: line ${number}, ${percent(lowest)}` : `${percent(lowest)} sure`;
+}
+
+let connectionText = "Connecting\u2026";
+let announceTimer = null;
+
+function showStatus(busy) {
+  find("status").textContent = connectionText || (busy ? "Translating\u2026" : "");
+  find("status").classList.toggle("problem", connectionText.startsWith("No connection"));
+  clearTimeout(announceTimer);
+  if (busy || !panes.target.field.value || panes.target.field.value === announced) return;
+  announceTimer = setTimeout(announceTranslation, ANNOUNCE_DELAY);
+}
+
+let announced = "";
+
+// Screen readers hear that a translation is there, once typing pauses, and its words if they are few.
+function announceTranslation() {
+  announced = panes.target.field.value;
+  if (document.activeElement === panes.target.field) return;
+  find("announcement").textContent = announced.length <= SHORT_TEXT
+    ? `Translation: ${announced}` : `Translation of ${state.lines.length} lines is ready.`;
+}
+
+function showConnection(now, detail) {
+  if (now === "error") {
+    fail(detail);
+    return show();
+  }
+  const seconds = Math.max(1, Math.round((detail ?? 0) / 1000));
+  const waiting = `No connection to the server; trying again in ${seconds} s.`;
+  connectionText = now === "open" ? "" : now === "connecting" && !connectionText.startsWith("No") ? "Connecting\u2026" : waiting;
+  if (now === "waiting") find("announcement").textContent = "No connection to the server; trying again.";
+  if (now === "open") {
+    if (pair.target) translate();
+    else loadServer();
+  }
+  return show();
+}
+
+// ---- Alternatives, edits, undoing
+
+const textsOf = (side) => state.lines.map((line) => line[side]);
+const cursorLine = (side) => locate(textsOf(side), panes[side].field.selectionStart).number;
+
+function remember(line) {
+  state.undo.push(snapshot(line));
+  if (state.undo.length > MAX_UNDO) state.undo.shift();
+}
+
+function undo() {
+  const last = state.undo.pop();
+  if (!last || !state.lines.includes(last.line)) return last ? undo() : show();
+  Object.assign(last.line, last.state);
+  translate();
+  return setCursor(state.lines.indexOf(last.line), last.line.target.length);
+}
+
+function setCursor(number, at) {
+  const offset = offsetOf(textsOf("target"), number) + at;
+  panes.target.field.setSelectionRange(offset, offset);
+}
+
+function openAlternatives(touch) {
+  const { number, at } = locate(textsOf("target"), panes.target.field.selectionStart);
+  const line = state.lines[number];
+  if (!line.source.trim() || !line.fresh) return;
+  const [start, end] = wordBounds(line, at, pair.target);
+  const place = { line, number, start, end, prefix: line.target.slice(0, start) };
+  menu.open(place, () => cursorRectangle(state.lines.indexOf(line), start));
+  find("type-instead").hidden = !touch;
+  const terms = glossary.termsIn(line.source);
+  const message = { ...currentJob(), alternatives: true, text: line.source, terms, prefix: place.prefix, n: MAX_ALTERNATIVES };
+  connection.send(withKey({ ...message, slot: "alternatives" }), (answer) => {
+    if (!menu.isOpenFor(place)) return;
+    if (answer.alternatives) menu.fill(answer.alternatives, pair.target);
+    else if (answer.error) menu.say(sentence(answer.error.message));
+    else if (answer.lost) menu.say("No connection to the server.");
+  });
+}
+
+// Rectangle of a character on the screen, by the mirror.
+function cursorRectangle(number, at) {
+  const block = panes.target.mirror.children[number];
+  const walker = document.createTreeWalker(block, NodeFilter.SHOW_TEXT);
+  const range = document.createRange();
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    range.setStart(node, Math.min(at, node.length));
+    if (at < node.length) break;
+    at -= node.length;
+  }
+  range.collapse(true);
+  return range.getBoundingClientRect();
+}
+
+function chooseAlternative({ line, number }, alternative, prefix) {
+  if (!state.lines.includes(line)) return;
+  remember(line);
+  Object.assign(line, { prefix, target: alternative.text, edited: false, fresh: false, words: null });
+  translate();
+  setCursor(number, prefix.trimEnd().length);
+  panes.target.field.focus();
+}
+
+function continueFromCursor() {
+  const { number, at } = locate(textsOf("target"), panes.target.field.selectionStart);
+  const line = state.lines[number];
+  if (!line.source.trim()) return;
+  remember(line);
+  Object.assign(line, { prefix: line.target.slice(0, at), edited: false, fresh: false });
+  translate();
+  panes.target.field.focus();
+  setCursor(number, at);
+}
+
+function takeEdit() {
+  const texts = panes.target.field.value.split("\n");
+  menu.close();
+  if (texts.length !== state.lines.length) {
+    state.error = "Each line of the text has one line of translation; start new lines in the text.";
+    return show();
+  }
+  texts.forEach((text, number) => {
+    const line = state.lines[number];
+    if (text === line.target) return;
+    if (!line.edited) remember(line);
+    applyEdit(line, text);
+  });
+  return show();
+}
+
+// ---- Words under the pointer and at the cursor
+
+let cursorTimer = null;
+
+function describeWord(side, word, aloud) {
+  const text = word ? alignments.show(state.lines, side, word) : (alignments.clear(), "");
+  if (find("word-info").textContent !== text) find("word-info").textContent = text;
+  clearTimeout(cursorTimer);
+  if (aloud && text) cursorTimer = setTimeout(() => { find("announcement").textContent = text; }, CURSOR_DELAY);
+}
+
+function startPane(side) {
+  const pane = panes[side];
+  pane.editor.addEventListener("pointermove", (event) => {
+    if (event.pointerType === "mouse" && !event.buttons) describeWord(side, pane.wordAtPoint(event.clientX, event.clientY));
+  });
+  pane.editor.addEventListener("pointerleave", () => describeWord(side, null));
+  pane.field.addEventListener("keyup", (event) => {
+    if (/^(Arrow|Home|End|Page)/.test(event.key) && !menu.isOpen) describeWord(side, pane.wordAtCursor(state.lines), true);
+  });
+  pane.field.addEventListener("blur", () => describeWord(side, null));
+}
+
+function startTarget() {
+  const { field } = panes.target;
+  field.addEventListener("input", takeEdit);
+  field.addEventListener("click", (event) => {
+    if (field.selectionStart !== field.selectionEnd) return;
+    const touch = event.pointerType === "touch";
+    describeWord("target", panes.target.wordAtCursor(state.lines));
+    openAlternatives(touch);
+  });
+  field.addEventListener("pointerdown", (event) => {
+    field.inputMode = event.pointerType === "touch" && document.activeElement !== field ? "none" : field.inputMode;
+  });
+  field.addEventListener("keydown", (event) => {
+    const control = event.ctrlKey || event.metaKey;
+    if (menu.isOpen && menu.handleKey(event)) event.preventDefault();
+    else if (event.key === "Enter" && !event.isComposing) {
+      event.preventDefault();
+      if (control) continueFromCursor();
+      else openAlternatives(false);
+    } else if (control && event.key.toLowerCase() === "z" && !event.shiftKey) {
+      event.preventDefault();
+      undo();
+    } else if (menu.isOpen && /^(Arrow|Home|End|Page)/.test(event.key)) menu.close();
+  });
+  field.addEventListener("blur", () => menu.close());
+  find("type-instead").addEventListener("pointerdown", (event) => event.preventDefault());
+  find("type-instead").addEventListener("click", () => {
+    menu.close();
+    field.inputMode = "text";
+    field.blur();
+    field.focus();
+  });
+}
+
+async function copyTranslation() {
+  const { field } = panes.target;
+  try {
+    await navigator.clipboard.writeText(field.value);
+  } catch { // no permission, or no https
+    field.select();
+    document.execCommand("copy");
+  }
+  find("copy").textContent = "Copied";
+  find("announcement").textContent = "The translation is copied.";
+  setTimeout(() => { find("copy").textContent = "Copy"; }, ANNOUNCE_DELAY);
+}
+
+function swapLanguages() {
+  const text = panes.target.field.value;
+  if (text) panes.source.field.value = text;
+  state.lines = updateLines(state.lines, panes.source.field.value.split("\n"));
+  pair.swap();
+}
+
+// ---- Starting
+
+async function getJson(path) {
+  const answer = await fetch(path, { headers: { Accept: "application/json" } });
+  if (!answer.ok) throw new Error(`${path}: status ${answer.status}`);
+  return answer.json();
+}
+
+// Learn what the server offers. Only the languages are needed.
+async function loadServer() {
+  try {
+    const [languages, settings, names] = await Promise.all([
+      getJson("languages"), getJson("frontend/settings").catch(() => ({})), getJson("glossaries").catch(() => []),
+    ]);
+    state.limit = Math.max(0, settings.charLimit ?? 0);
+    find("key-form").hidden = !(settings.apiKeys || settings.keyRequired);
+    files.enable(settings.filesTranslation ? settings.supportedFilesFormat ?? [] : []);
+    glossary.setNames(Array.isArray(names) ? names : []);
+    pair.setLanguages(languages);
+    if (!pair.target) state.error = "This server has no translation model.";
+    changePair();
+  } catch (error) {
+    state.error = "The server does not say which languages it translates; reload the page later.";
+    show();
+  }
+}
+
+function start() {
+  startTheme();
+  startSwitch("show-confidence", changeJob);
+  startSwitch("markup", changeJob);
+  startApiKey(changeJob);
+  startPane("source");
+  startPane("target");
+  startTarget();
+  panes.source.field.addEventListener("input", takeText);
+  panes.source.field.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) translate();
+  });
+  find("clear").addEventListener("click", () => {
+    panes.source.field.value = "";
+    takeText();
+    panes.source.field.focus();
+  });
+  find("swap").addEventListener("click", swapLanguages);
+  find("undo").addEventListener("click", undo);
+  find("continue").addEventListener("click", continueFromCursor);
+  find("copy").addEventListener("click", copyTranslation);
+  window.addEventListener("online", () => connection.connect());
+  find("main").hidden = false;
+  takeText(); // what the browser kept in the field on reloading
+  loadServer();
+  connection.connect();
+}
+
+start();
