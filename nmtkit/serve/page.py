@@ -12,7 +12,7 @@ from importlib import resources
 
 SCRIPTS = (
     *("connection.js", "lines.js", "panes.js", "alternatives.js"),
-    *("glossary.js", "files.js", "preferences.js", "page.js"),
+    *("glossary.js", "files.js", "preferences.js", "editing.js", "page.js"),
 )
 """Parts of the script, in this order; they share one scope."""
 

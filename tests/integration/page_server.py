@@ -17,10 +17,9 @@ from typing import Any
 
 from nmtkit.serve.page import load_page
 
-WORDS = {
-    **{"the": "le", "a": "un", "cat": "chat", "dog": "chien", "sleeps": "dort", "black": "noir"},
-    **{"big": "grand", "house": "maison", "and": "et", "eats": "mange", "hello": "bonjour"},
-}
+ENGLISH = "the a cat dog sleeps black big house and eats hello".split()
+FRENCH = "le un chat chien dort noir grand maison et mange bonjour".split()
+WORDS = dict(zip(ENGLISH, FRENCH, strict=True))
 BACK = {target: source for source, target in WORDS.items()}
 OTHERS = {"chat": ["chat", "matou", "minou"], "dort": ["dort", "sommeille"], "le": ["le", "un"]}
 ADJECTIVES = {"black", "big"}
@@ -69,10 +68,15 @@ class PageServer:
         with socket.create_server(("127.0.0.1", self.port)) as listener:
             self.port = listener.getsockname()[1]
             config = uvicorn.Config(
-                self._application(), log_level="critical", lifespan="off", timeout_graceful_shutdown=1
+                self._application(),
+                log_level="critical",
+                lifespan="off",
+                timeout_graceful_shutdown=1,
             )
             server = uvicorn.Server(config)
-            thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+            thread = threading.Thread(
+                target=server.run, kwargs={"sockets": [listener]}, daemon=True
+            )
             thread.start()
             while not server.started:
                 time.sleep(0.01)
@@ -96,13 +100,13 @@ class PageServer:
             return Response(content.html, headers=content.headers)
 
         async def translate_file(request: Any) -> Any:
-            form = await request.form()
-            upload = form["file"]
-            self.files.append(upload.filename)
-            data = await upload.read()
+            async with request.form() as form:
+                upload, target = form["file"], form["target"]
+                self.files.append(upload.filename)
+                data = await upload.read()
             if b"status" in data:
                 return JSONResponse({"error": "The file is too large."}, status_code=413)
-            name = f"{form['target']}-{upload.filename}"
+            name = f"{target}-{upload.filename}"
             disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
             return Response(data.upper(), media_type="text/plain", headers=disposition)
 
@@ -209,7 +213,7 @@ def translate(source: str, message: dict[str, Any], calibrated: bool = True) -> 
         "word_scores": [-0.1] * len(tgt_words),
         "confidence": min(sure, default=1.0) if sure and calibrated else None,
         "word_confidences": sure if calibrated else None,
-        "missing_terms": [term for term in terms if terms[term] == "impossible"],
+        "missing_terms": [w for w in src_words if terms.get(w) == "impossible"],
     }
 
 
