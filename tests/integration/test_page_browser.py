@@ -354,6 +354,15 @@ def test_doubtful_words_are_marked_not_by_colour_alone(page: Chrome, server: Pag
     assert "confidence" not in server.received[-1]
 
 
+def test_a_model_without_confidences_is_said(page: Chrome, server: PageServer) -> None:
+    server.calibrated = False
+    write(page, "the black cat")
+    wait_for_target(page, "le chat noir")
+    wait_for_text(page, "uncalibrated", "not calibrated")
+    assert not page.find_element("id", "legend").is_displayed()
+    assert words(page, "target", "doubtful") == []
+
+
 def test_languages_can_be_swapped(page: Chrome) -> None:
     from selenium.webdriver.support.ui import Select
 
@@ -368,6 +377,16 @@ def test_languages_can_be_swapped(page: Chrome) -> None:
     assert not page.find_element("id", "swap").is_enabled()  # nothing translates from Arabic
     page.refresh()
     wait_until(page, "document.getElementById('target-language').value === 'ar'")
+
+
+def test_languages_that_nothing_translates_from_have_names(
+    page: Chrome, server: PageServer
+) -> None:
+    server.languages[:] = [{"code": "en", "name": "English", "targets": ["en", "de", "x-none"]}]
+    page.refresh()
+    wait_until(page, "document.getElementById('target-language').options.length === 2")
+    script = "return [...document.getElementById('target-language').options].map(o => o.text)"
+    assert run_js(page, script) == ["German", "x-none"]
 
 
 def test_text_runs_in_the_direction_of_its_script(page: Chrome) -> None:
@@ -405,6 +424,18 @@ def test_scripts_from_elsewhere_are_refused(chrome: Chrome, server: PageServer) 
     assert run_js(chrome, "return [window.boom, window.refused]") == [None, True]
     refused = " ".join(entry["message"] for entry in chrome.get_log("browser"))
     assert "TrustedScript" in refused and "https://example.org/" in refused
+
+
+def test_what_was_typed_stays_when_it_cannot_be_continued(
+    page: Chrome, server: PageServer
+) -> None:
+    write(page, "the cat")
+    wait_for_target(page, "le chat")
+    put_cursor(page, len("le ch"))
+    server.fail_next.append(400)
+    press(page, "ENTER", control=True)
+    wait_for_text(page, "error", "Refused with 400.")
+    wait_for_target(page, "le chat")
 
 
 @pytest.mark.parametrize("status", [413, 500])

@@ -17,7 +17,10 @@ const pair = new LanguagePair(changePair);
 const glossary = new Glossary(changeJob);
 const menu = new AlternativesMenu(panes.target, chooseAlternative);
 const connection = new Connection(showConnection);
-const files = new Files(() => withKey({ source: pair.source, target: pair.target }));
+const files = new Files(() => {
+  const fields = { source: pair.source, target: pair.target };
+  return withKey(glossary.name ? { ...fields, glossary: glossary.name } : fields);
+});
 
 function withKey(request) {
   const key = find("api-key").value;
@@ -85,7 +88,7 @@ function request(job, texts, prefix, slot) {
   const message = withKey({ ...job, text: texts.join("\n"), terms: glossary.termsIn(...texts), slot });
   if (prefix) message.prefix = prefix;
   const id = connection.send(message, (answer) => {
-    if (answer.error) fail(answer.error);
+    if (answer.error) fail(answer.error, prefix);
     else if (answer.line !== undefined) receive(keys[answer.line], prefix, texts[answer.line], answer);
     show();
   });
@@ -103,13 +106,18 @@ function receive(key, prefix, source, answer) {
   }
 }
 
-function fail({ status, message }) {
+// :param prefix: of the request, "" if it had none, or if the error concerns no request.
+function fail({ status, message }, prefix = "") {
   state.error = sentence(message) || `The server cannot translate this (status ${status}).`;
   if (status === FORBIDDEN && !find("key-form").hidden) state.error += " Enter the API key below.";
   if (status === TOO_MANY_REQUESTS || status === UNAVAILABLE) {
     state.error += ` Trying again in ${RETRY_DELAY / 1000} seconds.`;
     clearTimeout(state.retry);
     state.retry = setTimeout(translate, RETRY_DELAY);
+  } else if (prefix) {
+    for (const line of state.lines) { // what is shown stays, as if the user had written it
+      if (!line.fresh && line.prefix === prefix) Object.assign(line, { fresh: true, edited: true });
+    }
   }
 }
 
@@ -155,11 +163,19 @@ function show() {
   find("copy").disabled = !panes.target.field.value;
   find("continue").disabled = empty;
   find("confidence").textContent = empty ? "" : confidenceText(lines);
-  find("legend").hidden = !find("show-confidence").checked;
+  showLegend(lines);
   panes.target.editor.setAttribute("aria-busy", String(busy));
   showSentence("error", isTooLong() ? tooLongSentence() : state.error);
   showSentence("missing", missingSentence(lines));
   showStatus(busy && !isTooLong() && !state.error);
+}
+
+function showLegend(lines) {
+  const wanted = find("show-confidence").checked;
+  const answers = lines.filter((line) => line.fresh && line.words && !line.edited);
+  const unknown = answers.length > 0 && answers.every((line) => !line.words.wordConfidences && line.words.confidence === null);
+  find("legend").hidden = !wanted || unknown;
+  find("uncalibrated").hidden = !wanted || !unknown;
 }
 
 function showSentence(id, text) {

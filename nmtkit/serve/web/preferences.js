@@ -55,6 +55,14 @@ function startApiKey(onChange) {
   });
 }
 
+function nameOf(code) {
+  try {
+    return new Intl.DisplayNames("en", { type: "language" }).of(code);
+  } catch { // no code of BCP 47
+    return code;
+  }
+}
+
 // The pair of languages, from what the server translates.
 class LanguagePair {
   constructor(onChange) {
@@ -83,17 +91,21 @@ class LanguagePair {
 
   // Take the answer of /languages: [{code, name, targets}, ...].
   setLanguages(languages) {
+    this.names = new Map(languages.map(({ code, name }) => [code, name || nameOf(code)]));
     const wanted = this.source ? [this.source, this.target] : stored("pair").split(" ");
     this.languages = languages.filter((language) => this.#targetsOf(language).length);
-    this.from.replaceChildren(...this.languages.map(({ code, name }) => createElement("option", { value: code }, name || code)));
+    this.from.replaceChildren(...this.languages.map(({ code, name }) => createElement("option", { value: code }, name || nameOf(code))));
     if (this.languages.some(({ code }) => code === wanted[0])) this.from.value = wanted[0];
-    this.names = new Map(languages.map(({ code, name }) => [code, name || code]));
     this.#fillTargets(wanted[1]);
     this.#apply();
   }
 
   #targetsOf({ code, targets }) {
     return (targets ?? []).filter((target) => target !== code);
+  }
+
+  #name(code) {
+    return this.names.get(code) ?? nameOf(code); // the server may name only those that it translates from
   }
 
   #current() {
@@ -103,7 +115,7 @@ class LanguagePair {
   #fillTargets(wanted) {
     const language = this.#current();
     const targets = language ? this.#targetsOf(language) : [];
-    this.into.replaceChildren(...targets.map((code) => createElement("option", { value: code }, this.names.get(code) ?? code)));
+    this.into.replaceChildren(...targets.map((code) => createElement("option", { value: code }, this.#name(code))));
     if (targets.includes(wanted)) this.into.value = wanted;
   }
 
@@ -111,7 +123,7 @@ class LanguagePair {
     find("source").lang = this.source;
     find("target").lang = this.target;
     find("swap").disabled = !this.canSwap;
-    find("swap").title = this.canSwap ? "" : `This server does not translate from ${this.names.get(this.target) ?? "that language"}.`;
+    find("swap").title = this.canSwap ? "" : `This server does not translate from ${this.#name(this.target)}.`;
   }
 
   #changed() {
