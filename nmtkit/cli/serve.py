@@ -3,11 +3,11 @@
 import click
 
 from nmtkit.cli.command import declare_command
-from nmtkit.cli.rules import excludes, needs
+from nmtkit.cli.rules import Rule, excludes, needs
 from nmtkit.cli.serve_options import ServeOptions, serve_options
 from nmtkit.cli.shared_options import FOLDER
 
-RULES = [
+RULES: list[Rule] = [
     needs("--new-key", "--keys"),
     *excludes("--new-key", "--pair", "--glossary", because="it only writes a key"),
 ]

@@ -5,9 +5,11 @@ scheduler says which lines it gets.
 """
 
 import asyncio
+import base64
 import contextlib
 import time
 from collections.abc import Hashable, Sequence
+from typing import Any
 
 from nmtkit.serve.errors import RequestError
 from nmtkit.serve.job import Job, LineResult, Pair
@@ -34,6 +36,9 @@ BUSY_SECONDS = 0.05
 ABANDONED_SECONDS = 1.0
 """Time that a worker has to finish a piece that nobody waits for; then it is killed."""
 
+MAX_FILES_PER_CORE = 2
+"""Files at work, each in a process of its own."""
+
 Key = tuple[Pair, Task]
 ThePiece = Piece[Key, Job]
 
@@ -52,7 +57,8 @@ class Engine:
         self._limits, self._journal, self._metrics = limits, journal, metrics
         self._scheduler: Scheduler[Key, Job] = Scheduler()
         self._rates: Rates[Key] = Rates()
-        self._free = settings.cores
+        self._free = self._cores = settings.cores
+        self._files = 0
         self._changed = asyncio.Event()
         self._jobs: set[Job] = set()
         self._running: dict[asyncio.Task[None], tuple[ThePiece, Generation, list[Worker]]] = {}
@@ -88,7 +94,13 @@ class Engine:
     @property
     def jobs(self) -> int:
         """Requests at work or waiting."""
-        return len(self._jobs)
+        return len(self._jobs) + self._files
+
+    @property
+    def endings(self) -> list[str]:
+        """Endings of the files that can be translated, `.txt` among them."""
+        found = [m.endings for m in self.pool.models.values() if m.endings]
+        return found[0] if found else [".txt"]
 
     @property
     def waiting_lines(self) -> int:
@@ -128,6 +140,64 @@ class Engine:
             raise
         self._put(job)
         return job
+
+    async def translate_file(
+        self, pair: Pair, name: str, data: bytes, task: Task, client: str
+    ) -> bytes:
+        """Translate a file in a process of its own.
+
+        :param name: of the file; only its ending counts.
+        :raises RequestError: it cannot be read or takes too long, or too many are at work.
+        """
+        model = self.pool.models[pair]
+        if self._files >= MAX_FILES_PER_CORE * self._cores:
+            self._metrics.rejected.add("files")
+            raise RequestError(503, "too many files are being translated; try again later", 30)
+        self._files += 1
+        model.jobs += 1
+        try:
+            async with asyncio.timeout(self._limits.file_seconds):
+                await model.ready()
+                answer = await self._file_answer(model, name, data, task)
+        except TimeoutError as error:
+            raise RequestError(408, "the file takes too long; send a part of it") from error
+        except WorkerEnded as error:
+            raise RequestError(413, "the file needs too much memory; send a part of it") from error
+        finally:
+            self._files -= 1
+            model.jobs -= 1
+            model.last_used = time.monotonic()
+        return self._file_of(answer)
+
+    async def _file_answer(
+        self, model: ServedModel, name: str, data: bytes, task: Task
+    ) -> dict[str, Any]:
+        """Let a worker of its own translate a file; it is killed when it is done or not needed."""
+        generation = model.current
+        if generation is None:
+            raise WorkerEnded
+        generation.pieces += 1
+        worker: Worker | None = None
+        try:
+            worker = await generation.process.new_worker()
+            document = {"name": name[-100:], "data": base64.b64encode(data).decode("ascii")}
+            return await worker.answer({"document": document, "task": task.as_message()})
+        finally:
+            if worker is not None:
+                generation.process.kill_worker(worker)
+                worker.writer.close()
+            generation.give_back(None)
+            model.release(generation)
+
+    def _file_of(self, answer: dict[str, Any]) -> bytes:
+        if "document" in answer:
+            return base64.b64decode(answer["document"]["data"])
+        if answer["is_bug"]:
+            self._journal.write(
+                "worker_error", reason=answer["error"], traceback=answer["traceback"]
+            )
+            raise RequestError(422, "the file could not be translated; is it damaged?")
+        raise RequestError(400, answer["error"])
 
     def _check_queue(self, job: Job) -> None:
         waiting = self._scheduler.size
@@ -245,14 +315,14 @@ class Engine:
         if len({id(line.request) for line in piece.lines}) > 1:
             self._busy_until = time.monotonic() + BUSY_SECONDS
 
-    def _answer(self, piece: ThePiece, answer: dict[str, object]) -> None:
+    def _answer(self, piece: ThePiece, answer: dict[str, Any]) -> None:
         if "results" in answer:
-            results: list[LineResult] = answer["results"]  # type: ignore[assignment]
+            results: list[LineResult] = answer["results"]
             for line, result in zip(piece.lines, results, strict=True):
-                line.request.answer(line.index, result)
+                line.request.answer(line.position, result)
         elif not answer["is_bug"]:
             for line in piece.lines:
-                line.request.fail(RequestError(400, str(answer["error"])))
+                line.request.fail(RequestError(400, answer["error"]))
         else:
             reason = answer["error"]
             self._journal.write("worker_error", reason=reason, traceback=answer["traceback"])
@@ -262,11 +332,11 @@ class Engine:
         """Let the lines of a piece wait again, each alone, or fail those that have failed twice."""
         for line in reversed(piece.lines):
             job = line.request
-            job.attempts[line.index] += 1
+            job.attempts[line.position] += 1
             if job.is_closed:
                 continue
-            if job.attempts[line.index] >= MAX_ATTEMPTS:
-                sentence = f"line {line.index + 1} was not translated: {reason}"
+            if job.attempts[line.position] >= MAX_ATTEMPTS:
+                sentence = f"line {line.position + 1} was not translated: {reason}"
                 job.fail(RequestError(503, sentence, 5))
             else:
                 self._scheduler.put(piece.key, line._replace(alone=True), first=True)
@@ -282,12 +352,12 @@ def _message(piece: ThePiece) -> dict[str, object]:
 
 
 def _source(line: Waiting[Job]) -> str:
-    return line.request.lines[line.index]
+    return line.request.lines[line.position]
 
 
 def _prefix(line: Waiting[Job]) -> str:
     prefixes = line.request.prefixes
-    return prefixes[line.index] if prefixes else ""
+    return prefixes[line.position] if prefixes else ""
 
 
 def empty_result(task: Task) -> LineResult:

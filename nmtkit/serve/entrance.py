@@ -78,6 +78,7 @@ class Entrance:
 
     async def _answer_http(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
+        scope["app"] = self  # Starlette then raises errors, which become sentences here
         headers = Headers(scope=scope)
         state: MutableMapping[str, Any] = scope.setdefault("state", {})
         status = CLOSED

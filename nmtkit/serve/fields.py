@@ -1,8 +1,8 @@
 """What a request says: its fields, from JSON, a form, or the query, within limits."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import AsyncGenerator, Coroutine, Mapping
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl
 
 from starlette.datastructures import UploadFile
@@ -13,6 +13,8 @@ from starlette.requests import ClientDisconnect, Request
 from nmtkit.io.safe_json import parse_json
 from nmtkit.serve.errors import JobCancelled, RequestError
 from nmtkit.serve.settings import Limits
+
+Result = TypeVar("Result")
 
 MAX_FIELDS = 50
 """Fields of a form."""
@@ -40,18 +42,31 @@ async def read_fields(request: Request, limits: Limits, with_file: bool = False)
     """
     maximum = limits.file + limits.body if with_file else limits.body
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == MULTIPART:
+        fields = await in_time(_multipart(request, maximum), limits)
+    else:
+        fields = _parsed(await read_body(request, limits), kind)
+    return {**dict(request.query_params), **fields}
+
+
+async def read_body(request: Request, limits: Limits) -> bytes:
+    """Return the body of a request; errors are those of `read_fields`."""
+
+    async def read() -> bytes:
+        return b"".join([part async for part in bounded(request, limits.body)])
+
+    return await in_time(read(), limits)
+
+
+async def in_time(reading: Coroutine[Any, Any, Result], limits: Limits) -> Result:
+    """Wait for the reading of a body; errors are those of `read_fields`."""
     try:
         async with asyncio.timeout(limits.seconds):
-            if kind == MULTIPART:
-                fields = await _multipart(request, maximum)
-            else:
-                body = b"".join([part async for part in bounded(request, maximum)])
-                fields = _parsed(body, kind)
+            return await reading
     except TimeoutError as error:
         raise RequestError(408, "the request came too slowly") from error
     except ClientDisconnect as error:
         raise JobCancelled from error
-    return {**dict(request.query_params), **fields}
 
 
 async def bounded(request: Request, maximum: int) -> AsyncGenerator[bytes, None]:

@@ -1,6 +1,7 @@
 """Keys of clients: made at random, kept as their SHA-256, compared in constant time.
 
-A key has 256 random bits, so its plain hash tells nothing of it. A file of keys has a line for each:
+A key has 256 random bits, so its plain hash tells nothing of it. A file of keys has a line for
+each:
 
     # hash                                                              name
     9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08    omegat

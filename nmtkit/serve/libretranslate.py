@@ -13,7 +13,8 @@ from nmtkit.serve.errors import RequestError
 from nmtkit.serve.fields import Fields, clean, number_field, read_fields, text_field
 from nmtkit.serve.job import LineResult, Pair
 from nmtkit.serve.languages import MIN_CONFIDENCE, as_detection, detect, name_of
-from nmtkit.serve.service import Service, joined_text, split_text, while_connected
+from nmtkit.serve.lines import joined_text, split_text
+from nmtkit.serve.service import Service, while_connected
 from nmtkit.serve.task import Task
 
 FRONTEND_TIMEOUT = 500
@@ -111,7 +112,7 @@ class LibreTranslate:
                     "target": {"code": target, "name": name_of(target)},
                 },
                 "suggestions": False,
-                "supportedFilesFormat": [".txt"],
+                "supportedFilesFormat": service.engine.endings,
             }
         )
 

@@ -16,14 +16,14 @@ import time
 from collections.abc import Mapping, Sequence
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from socket import SOL_SOCKET, SCM_RIGHTS, socket
+from socket import SCM_RIGHTS, SOL_SOCKET, socket
 from typing import Any
 
 from nmtkit.errors import NmtkitError
 from nmtkit.serve.messages import LENGTH
 
 WARM_UP = ("1 2 3", "A line, to warm up.")
-"""Lines that are translated before the model is ready; what memory and caches need is there then."""
+"""Lines that are translated before the model is ready, to fill its caches."""
 
 MAX_COMMAND = 1 << 16
 """Bytes of a command."""
@@ -111,11 +111,14 @@ class ModelHost:
 
     def facts(self) -> dict[str, Any]:
         """Return what the server tells of the model."""
-        models = [member.model for member in self._ensemble.members]
+        from nmtkit.serve.document import document_endings
+
+        models: list[Any] = [member.model for member in self._ensemble.members]
         return {
             "parameters": sum(p.numel() for model in models for p in model.parameters()),
             "seconds": round(self._seconds, 3),
             "forks": self._forks,
+            "endings": document_endings(),
         }
 
     def run(self) -> None:

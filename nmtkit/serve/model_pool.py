@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +71,7 @@ class ServedModel:
         self.last_used = time.monotonic()
         self.loads = 0
         self.failure: str | None = None
+        self.endings: list[str] = []
         self._settings, self._journal = settings, journal
         self._loading: asyncio.Task[None] | None = None
         self._seen: object = None
@@ -122,6 +122,7 @@ class ServedModel:
         self.failure = None
         self.loads += 1
         old, self.current = self.current, Generation(process, self.loads)
+        self.endings = process.facts.pop("endings")
         self._journal.write("model_loaded", model=self.name, load=self.loads, **process.facts)
         watch = asyncio.create_task(self._watch_host(self.current))
         self._ending.add(watch)

@@ -1,5 +1,6 @@
 """Endpoints for those who run the server: health, readiness, metrics."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from starlette.requests import Request
@@ -8,6 +9,7 @@ from starlette.routing import Route
 
 import nmtkit
 from nmtkit.serve.metrics import CONTENT_TYPE
+from nmtkit.serve.model_pool import ServedModel
 from nmtkit.serve.service import Service
 
 
@@ -45,11 +47,12 @@ class Operations:
             ("nmtkit_requests_open", "Requests at work.", {}, engine.jobs),
             ("nmtkit_queue_lines", "Lines that wait.", {}, engine.waiting_lines),
         ]
-        models = engine.pool.models.values()
-        for name, help, value in (
+        models = list(engine.pool.models.values())
+        figures: list[tuple[str, str, Callable[[ServedModel], float]]] = [
             ("nmtkit_model_loaded", "Whether a model is loaded.", lambda m: float(m.is_loaded)),
             ("nmtkit_model_loads", "How often a model was loaded.", lambda m: float(m.loads)),
-        ):
+        ]
+        for name, help, value in figures:
             gauges += [
                 (name, help, {"model": model.name, "folder": _folders(model.folders)}, value(model))
                 for model in models

@@ -20,7 +20,7 @@ def models_of_pairs(folders: Iterable[str], options: Iterable[str]) -> dict[Pair
     :raises ModelError: a folder is none of a model, or does not say its languages.
     """
     models: dict[Pair, tuple[Path, ...]] = {}
-    named = [(pair_of(folder), [folder]) for folder in folders]
+    named: list[tuple[Pair, Sequence[str]]] = [(pair_of(folder), [folder]) for folder in folders]
     named += [_parsed(option) for option in options]
     for pair, paths in named:
         if pair in models:

@@ -3,14 +3,13 @@
 import inspect
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from typing import Any, TypeVar
 
 from nmtkit.errors import ConfigError, DataError, ModelError
-from nmtkit.inference.markup_translator import PLACEHOLDERS_SOURCE, MarkupTranslator, read_patterns
+from nmtkit.inference.markup_translator import MarkupTranslator, read_patterns
 from nmtkit.inference.translation import Translation
 from nmtkit.inference.translator import Translator
-from nmtkit.serve.task import TermPairs, Task
+from nmtkit.serve.task import Task, TermPairs
 from nmtkit.text.glossary import Glossary, Term
 from nmtkit.text.glossary_file import parse_term
 from nmtkit.text.markers import HYPHEN
@@ -71,6 +70,12 @@ class PieceTranslator:
         pairs = zip(lines, results, strict=True)
         return [line_result(line, n_best, task, translator) for line, n_best in pairs]
 
+    def translate_file(self, document: dict[str, Any], task: Task) -> dict[str, Any]:
+        """Translate a file; see `document.translate_file`."""
+        from nmtkit.serve.document import translate_file
+
+        return translate_file(self._for_task(task), document, task)
+
     def _for_task(self, task: Task) -> Translator:
         """Return a translator for the terms and the confidence of a task."""
         key = Task(glossary=task.glossary, terms=task.terms, confidence=task.confidence)
@@ -88,12 +93,22 @@ class PieceTranslator:
         if task.glossary is not None or task.terms:
             named = self._glossaries[task.glossary].terms if task.glossary is not None else ()
             translator = translator.with_terms(Glossary([*terms_of(task.terms), *named]))
-        if task.confidence:
-            method: Any = getattr(translator, "with_confidence", None)
-            if method is None:
-                raise ModelError("confidence is not available in this version of nmtkit")
-            translator = method()
+        return with_confidence(translator) if task.confidence else translator
+
+
+def with_confidence(translator: Translator) -> Translator:
+    """Return a translator that knows confidences, or the same one if its model is not calibrated.
+
+    Clients are then told null, which is no reason to refuse them the translation.
+    """
+    method: Any = getattr(translator, "with_confidence", None)
+    if method is None:
         return translator
+    try:
+        calibrated: Translator = method()
+    except ModelError:
+        return translator
+    return calibrated
 
 
 def terms_of(pairs: TermPairs) -> list[Term]:
@@ -128,8 +143,9 @@ def line_result(
     if task.details:
         result |= _details(line, best, translator)
     if task.confidence:
+        confidences = getattr(best, "word_confidences", None)
         result["confidence"] = getattr(best, "confidence", None)
-        result["word_confidences"] = getattr(best, "word_confidences", None)
+        result["word_confidences"] = None if confidences is None else list(confidences)
     return result
 
 

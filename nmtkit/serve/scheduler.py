@@ -7,8 +7,8 @@ in the next piece. A line that is worth more is a piece of its own.
 """
 
 from collections import OrderedDict, deque
-from collections.abc import Iterator
-from typing import Generic, Hashable, NamedTuple, Protocol, TypeVar
+from collections.abc import Hashable, Iterator
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 PIECE_SECONDS = 0.2
 """Estimated time of a piece; a line that comes meanwhile waits as long for its turn."""
@@ -45,12 +45,12 @@ Item = TypeVar("Item", bound=Request)
 class Waiting(NamedTuple, Generic[Item]):
     """A line that waits.
 
-    index: of the line in its request. size: its characters. alone: it must not be in a piece with
-    others, as one with it has failed.
+    position: of the line in its request. size: its characters. alone: it must not be in a piece
+    with others, as one with it has failed.
     """
 
     request: Item
-    index: int
+    position: int
     size: int
     alone: bool = False
 

@@ -1,22 +1,22 @@
 """What all endpoints share: who asks, what may be asked, and the way to the engine."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from starlette.requests import HTTPConnection, Request
 
 from nmtkit.serve.engine import Engine
 from nmtkit.serve.errors import JobCancelled, RequestError
 from nmtkit.serve.fields import clean, flag_field, text_field
-from nmtkit.serve.job import Job, Pair
+from nmtkit.serve.job import Job, LineResult
 from nmtkit.serve.journal import Journal
 from nmtkit.serve.keys import Keys
 from nmtkit.serve.languages import Languages
 from nmtkit.serve.metrics import Metrics
 from nmtkit.serve.rates import RateLimit
 from nmtkit.serve.settings import ServerSettings
-from nmtkit.serve.task import Markup, TermPairs, Task
+from nmtkit.serve.task import Markup, Task, TermPairs
 
 Result = TypeVar("Result")
 
@@ -25,15 +25,6 @@ MARKUPS: dict[str, Markup | None] = {"text": None, "": None, "html": "html", "xm
 
 MAX_NAME = 100
 """Characters of a language or of the name of a glossary."""
-
-
-class Asked(NamedTuple):
-    """A text that a client wants translated: its lines with their endings, and how."""
-
-    pair: Pair
-    lines: list[str]
-    endings: list[str]
-    task: Task
 
 
 class Service:
@@ -96,15 +87,6 @@ class Service:
             raise
         return client
 
-    def asked(self, fields: Mapping[str, Any], text: str, task: Task, pair: Pair) -> Asked:
-        """Return a text as lines, and how they are translated.
-
-        :raises RequestError: it has too many characters or lines, or a field is wrong.
-        """
-        lines, endings = split_text(text)
-        self.check_size([text], lines)
-        return Asked(pair, lines, endings, self.task(fields, task))
-
     def check_size(self, texts: Iterable[str], lines: Sequence[str]) -> None:
         """Raise RequestError if a request has too many characters or lines."""
         characters = sum(map(len, texts))
@@ -116,7 +98,7 @@ class Service:
             self.metrics.rejected.add("lines")
             raise RequestError(413, f"{len(lines)} lines; at most {self.limits.lines} at once")
 
-    def task(self, fields: Mapping[str, Any], task: Task = Task()) -> Task:
+    def task(self, fields: Mapping[str, Any], task: Task) -> Task:
         """Return a task with what the fields of a request ask for: terms, glossary, confidence.
 
         :raises RequestError: a field is wrong.
@@ -159,7 +141,7 @@ class Service:
             raise RequestError(400, f"{value[:MAX_NAME]} format is not supported")
         return MARKUPS[value]
 
-    async def results(self, request: Request, job: Job) -> list[dict[str, Any]]:
+    async def results(self, request: Request, job: Job) -> list[LineResult]:
         """Return the results of a job, which is cancelled when the client of a request leaves.
 
         :raises RequestError: the job has failed.
@@ -168,7 +150,7 @@ class Service:
         return await while_connected(request, job.all_results())
 
 
-async def while_connected(request: Request, work: "Any") -> Any:
+async def while_connected(request: Request, work: Coroutine[Any, Any, Result]) -> Result:
     """Wait for work as long as the client of a request, whose body was read, is there.
 
     :raises JobCancelled: the client has left; the work was cancelled.
@@ -194,19 +176,3 @@ async def _left(request: Request) -> None:
 def _bearer(connection: HTTPConnection) -> str:
     kind, _, key = connection.headers.get("authorization", "").partition(" ")
     return key.strip() if kind.lower() == "bearer" else ""
-
-
-def split_text(text: str) -> tuple[list[str], list[str]]:
-    r"""Return the lines of a text, and what ends each: `\n`, `\r\n`, or nothing at the end."""
-    lines, endings = [], []
-    for line in text.split("\n"):
-        ending = "\r\n" if line.endswith("\r") else "\n"
-        lines.append(line.removesuffix("\r"))
-        endings.append(ending)
-    endings[-1] = endings[-1].removesuffix("\n")
-    return lines, endings
-
-
-def joined_text(lines: Iterable[str], endings: Iterable[str]) -> str:
-    """Return a text of lines and what ends each."""
-    return "".join(line + ending for line, ending in zip(lines, endings, strict=True))

@@ -35,10 +35,10 @@ class Limits:
     """What a request may ask for.
 
     body: bytes of a request. characters, lines: of its text. seconds: until it must be answered.
-    queue: characters that may wait for all clients. file: bytes of an uploaded file, which counts
-    no characters at once. rate: requests of a key or an address per minute; 0: no limit.
-    alternatives: further translations, or continuations of a prefix. terms: of a request.
-    connections: open at a time.
+    queue: characters that may wait for all clients. file, file_seconds: bytes of an uploaded file,
+    which counts no characters, and until it must be translated. rate: requests of a key or an
+    address per minute; 0: no limit. alternatives: further translations, or continuations of a
+    prefix. terms: of a request. connections: open at a time.
     """
 
     body: int = 2 << 20
@@ -47,6 +47,7 @@ class Limits:
     seconds: float = 60.0
     queue: int = 2_000_000
     file: int = 10 << 20
+    file_seconds: float = 600.0
     rate: int = 0
     alternatives: int = 10
     terms: int = 100

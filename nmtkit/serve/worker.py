@@ -34,6 +34,8 @@ def answer_piece(translator: PieceTranslator, message: Any) -> dict[str, Any]:
     started = time.perf_counter()
     try:
         task = Task.from_message(message["task"])
+        if "document" in message:
+            return {"document": translator.translate_file(message["document"], task)}
         results = translator.translate(message["lines"], message["prefixes"], task)
     except NmtkitError as error:
         return {"error": str(error), "is_bug": False}
