@@ -8,7 +8,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 import nmtkit
-from nmtkit.serve.pages import policy_of
+from nmtkit.serve.policy import policy_of
 from nmtkit.serve.service import Service
 
 Schema = dict[str, Any]

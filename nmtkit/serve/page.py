@@ -4,11 +4,11 @@ Its Content-Security-Policy allows this style and script alone, by their checksu
 to the server that it comes from.
 """
 
-import base64
-import hashlib
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+
+from nmtkit.serve.policy import policy_of
 
 SCRIPTS = (
     *("connection.js", "lines.js", "panes.js", "alternatives.js"),
@@ -37,7 +37,7 @@ def load_page() -> Page:
     page = _resource("page.html").replace("{{style}}", style).replace("{{script}}", script)
     headers = {
         "Content-Type": "text/html; charset=utf-8",
-        "Content-Security-Policy": _policy(style, script),
+        "Content-Security-Policy": policy_of(page),
         "Referrer-Policy": "no-referrer",
         "X-Content-Type-Options": "nosniff",
         "Cache-Control": "no-cache",
@@ -47,18 +47,3 @@ def load_page() -> Page:
 
 def _resource(name: str) -> str:
     return (resources.files("nmtkit.serve") / "web" / name).read_text(encoding="utf-8")
-
-
-def _policy(style: str, script: str) -> str:
-    """Return a policy that allows this style, this script, and this server."""
-    return (
-        f"default-src 'none'; script-src {_source(script)}; style-src {_source(style)};"
-        " connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none';"
-        " frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
-    )
-
-
-def _source(text: str) -> str:
-    """Return the source expression of CSP that allows an inline text."""
-    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-    return f"'sha256-{digest}'"

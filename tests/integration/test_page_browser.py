@@ -8,6 +8,7 @@ import pytest
 
 from tests.integration.browser import browser, print_to_pdf, resize
 from tests.integration.page_server import PageServer
+from tests.integration.serving import running
 
 Chrome = Any
 
@@ -426,9 +427,7 @@ def test_scripts_from_elsewhere_are_refused(chrome: Chrome, server: PageServer) 
     assert "TrustedScript" in refused and "https://example.org/" in refused
 
 
-def test_what_was_typed_stays_when_it_cannot_be_continued(
-    page: Chrome, server: PageServer
-) -> None:
+def test_what_was_typed_stays_when_it_cannot_be_continued(page: Chrome, server: PageServer) -> None:
     write(page, "the cat")
     wait_for_target(page, "le chat")
     put_cursor(page, len("le ch"))
@@ -593,3 +592,21 @@ def test_without_scripts_the_page_says_so(chrome: Chrome, server: PageServer) ->
         assert not chrome.find_element("id", "main").is_displayed()
     finally:
         chrome.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+
+
+def test_the_server_translates_for_its_page(chrome: Chrome, model: Path, tmp_path: Path) -> None:
+    with running(model) as real:
+        resize(chrome, 1200, 900)
+        chrome.get(real.url)
+        wait_until(chrome, "document.getElementById('target-language').value === 'fr'")
+        write(chrome, "one two three\n\nfour")
+        wait_for_target(chrome, real.text("one two three\n\nfour"))
+        assert words(chrome, "source") == ["one", "two", "three", "four"]
+        assert words(chrome, "target")
+        point_at(chrome, "two", "source")
+        assert text_of(chrome, "word-info").startswith("two → ")
+        (tmp_path / "numbers.txt").write_text("one\ntwo\n")
+        chrome.find_element("id", "file-input").send_keys(str(tmp_path / "numbers.txt"))
+        wait_for_text(chrome, "file-list", "Save")
+        assert [entry for entry in chrome.get_log("browser") if entry["level"] != "DEBUG"] == []
+        chrome.get("about:blank")
