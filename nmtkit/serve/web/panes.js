@@ -6,7 +6,7 @@ const DOUBTFUL = 0.5;
 const ARROWS = { source: "\u2192", target: "\u2190" };
 
 const find = (id) => document.getElementById(id);
-const percent = (share) => `${Math.round(100 * share)}\u00a0%`;
+const percent = (share) => (share > 0 && share < 0.01 ? "under 1\u00a0%" : `${Math.round(100 * share)}\u00a0%`);
 const grouped = (number) => number.toLocaleString("en");
 
 function createElement(tag, attributes = {}, ...children) {
