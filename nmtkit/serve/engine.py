@@ -7,8 +7,10 @@ scheduler says which lines it gets.
 import asyncio
 import base64
 import contextlib
+import functools
 import time
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from nmtkit.serve.errors import RequestError
@@ -43,6 +45,16 @@ Key = tuple[Pair, Task]
 ThePiece = Piece[Key, Job]
 
 
+@dataclass(eq=False)
+class Work:
+    """A piece that is being translated, by which worker, and the task that waits for it."""
+
+    piece: ThePiece
+    generation: Generation | None = None
+    worker: Worker | None = None
+    task: "asyncio.Task[None] | None" = None
+
+
 class Engine:
     """Translates lines of many clients with the models of many pairs.
 
@@ -61,7 +73,7 @@ class Engine:
         self._files = 0
         self._changed = asyncio.Event()
         self._jobs: set[Job] = set()
-        self._running: dict[asyncio.Task[None], tuple[ThePiece, Generation, list[Worker]]] = {}
+        self._running: set[Work] = set()
         self._dispatcher: asyncio.Task[None] | None = None
         self._arrivals = 0
         self._busy_until = 0.0
@@ -81,9 +93,10 @@ class Engine:
         if self._dispatcher is not None:
             self._dispatcher.cancel()
             await asyncio.gather(self._dispatcher, return_exceptions=True)
-        for task in self._running:
+        tasks = [work.task for work in self._running if work.task is not None]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._running, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         await self.pool.end()
 
     @property
@@ -224,18 +237,14 @@ class Engine:
         model.jobs -= 1
         model.last_used = time.monotonic()
         self._scheduler.remove((job.pair, job.task), job)
-        for piece, generation, workers in self._running.values():
-            if all(line.request.is_closed for line in piece.lines) and workers:
-                self._abandon(piece, generation, workers[0])
+        for work in self._running:
+            if all(line.request.is_closed for line in work.piece.lines):
+                asyncio.get_running_loop().call_later(ABANDONED_SECONDS, self._abandon, work)
 
-    def _abandon(self, piece: ThePiece, generation: Generation, worker: Worker) -> None:
-        """Kill a worker soon, if it then still translates what nobody waits for."""
-
-        def kill() -> None:
-            if any(running is piece for running, _, _ in self._running.values()):
-                generation.process.kill_worker(worker)
-
-        asyncio.get_running_loop().call_later(ABANDONED_SECONDS, kill)
+    def _abandon(self, work: Work) -> None:
+        """Kill a worker that still translates what nobody waits for."""
+        if work in self._running and work.generation is not None and work.worker is not None:
+            work.generation.process.kill_worker(work.worker)
 
     async def _dispatch(self) -> None:
         """Give pieces to free workers."""
@@ -248,11 +257,10 @@ class Engine:
                 if piece is None:
                     break
                 self._free -= 1
-                generation = self.pool.models[piece.key[0]].current
-                task = asyncio.create_task(self._run(piece))
-                if generation is not None:
-                    self._running[task] = (piece, generation, [])
-                task.add_done_callback(self._finish)
+                work = Work(piece)
+                self._running.add(work)
+                work.task = asyncio.create_task(self._run(work))
+                work.task.add_done_callback(functools.partial(self._finish, work))
 
     async def _gather(self) -> None:
         """Wait a moment for the lines of other clients, if several are at work."""
@@ -264,42 +272,36 @@ class Engine:
             arrivals = self._arrivals
             await asyncio.sleep(GATHER_STEP)
 
-    def _finish(self, task: "asyncio.Task[None]") -> None:
-        self._running.pop(task, None)
+    def _finish(self, work: Work, task: "asyncio.Task[None]") -> None:
+        self._running.discard(work)
         self._free += 1
         self._changed.set()
         if not task.cancelled() and (error := task.exception()) is not None:
             self._journal.write("engine_error", reason=repr(error))
 
-    async def _run(self, piece: ThePiece) -> None:
+    async def _run(self, work: Work) -> None:
         """Translate a piece, and give its lines their results."""
-        model = self.pool.models[piece.key[0]]
-        generation = model.current
+        piece, model = work.piece, self.pool.models[work.piece.key[0]]
+        generation = work.generation = model.current
         if generation is None:  # its host has just ended
             return await self._run_when_loaded(piece, model)
-        worker: Worker | None = None
         try:
-            worker = await generation.take_worker()
-            task = asyncio.current_task()
-            if task in self._running:
-                self._running[task][2].append(worker)
+            work.worker = await generation.take_worker()
         except WorkerEnded:
             return self._retry(piece, "its worker could not be started")
+        started = time.monotonic()
+        is_alive = False
         try:
-            started = time.monotonic()
-            answer = await worker.answer(_message(piece))
+            answer = await work.worker.answer(_message(piece))
+            is_alive = True
         except WorkerEnded:
-            self._journal.write("worker_ended", model=model.name, pid=worker.pid)
+            self._journal.write("worker_ended", model=model.name, pid=work.worker.pid)
             self._metrics.worker_ends.add(model.name)
-            worker.writer.close()
-            worker = None
             return self._retry(piece, "its worker ended")
-        except BaseException:  # the server stops
-            worker.writer.close()
-            worker = None
-            raise
         finally:
-            generation.give_back(worker)
+            if not is_alive:
+                work.worker.writer.close()
+            generation.give_back(work.worker if is_alive else None)
             model.release(generation)
         self._learn(piece, time.monotonic() - started)
         self._answer(piece, answer)
