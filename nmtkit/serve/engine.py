@@ -1,6 +1,6 @@
 """The engine: takes lines, lets workers translate them, and gives back the results.
 
-It knows no HTTP. Each core has one worker at work, whatever the model; when a worker is free, the
+It has nothing to do with HTTP. Each core has one worker at work, whatever the model; when a worker is free, the
 scheduler says which lines it gets.
 """
 
@@ -19,7 +19,7 @@ from nmtkit.serve.journal import Journal
 from nmtkit.serve.metrics import Metrics
 from nmtkit.serve.model_pool import Generation, ModelPool, ServedModel
 from nmtkit.serve.model_process import Worker, WorkerEnded
-from nmtkit.serve.scheduler import Piece, Rates, Scheduler, Waiting
+from nmtkit.serve.scheduler import MAX_LINES, Piece, Rates, Scheduler, Waiting
 from nmtkit.serve.settings import Limits, ModelSettings
 from nmtkit.serve.task import Task
 
@@ -29,11 +29,9 @@ LINE_SIZE = 8
 MAX_ATTEMPTS = 2
 """How often a line is given to a worker."""
 
-GATHER_SECONDS, GATHER_STEP = 0.008, 0.002
-"""When several clients are at work: time to wait for their lines, as long as lines arrive."""
-
-BUSY_SECONDS = 0.05
-"""Time for which several clients are supposed to be at work after a piece with lines of several."""
+GATHER_SECONDS, GATHER_SHARE, GATHER_STEP = 0.05, 0.2, 0.001
+"""Time to wait for the next lines of clients who were answered at the same moment: so many seconds,
+and this share of the time of their piece, at most."""
 
 ABANDONED_SECONDS = 1.0
 """Time that a worker has to finish a piece that nobody waits for; then it is killed."""
@@ -75,8 +73,8 @@ class Engine:
         self._jobs: set[Job] = set()
         self._running: set[Work] = set()
         self._dispatcher: asyncio.Task[None] | None = None
-        self._arrivals = 0
-        self._busy_until = 0.0
+        self._gathered = 0
+        self._gather_until = 0.0
 
     async def start(self) -> None:
         """Load the models and begin to serve.
@@ -216,7 +214,7 @@ class Engine:
         waiting = self._scheduler.size
         if waiting and waiting + job.characters > self._limits.queue:
             self._metrics.rejected.add("queue")
-            seconds = 1 + int(waiting * self._rates.of((job.pair, Task())))
+            seconds = 1 + int(self._rates.seconds((job.pair, Task()), waiting) / self._cores)
             raise RequestError(503, "the server has too much to do; try again later", seconds)
 
     def _put(self, job: Job) -> None:
@@ -228,7 +226,6 @@ class Engine:
                 self._scheduler.put((job.pair, job.task), Waiting(job, index, size))
             else:
                 job.answer(index, empty_result(job.task))
-        self._arrivals += 1
         self._changed.set()
 
     def _close(self, job: Job, model: ServedModel, timer: asyncio.TimerHandle) -> None:
@@ -263,14 +260,14 @@ class Engine:
                 work.task.add_done_callback(functools.partial(self._finish, work))
 
     async def _gather(self) -> None:
-        """Wait a moment for the lines of other clients, if several are at work."""
-        if time.monotonic() > self._busy_until:
-            return
-        end = time.monotonic() + GATHER_SECONDS
-        arrivals = -1
-        while arrivals != self._arrivals and time.monotonic() < end:
-            arrivals = self._arrivals
+        """Wait a moment for the next lines of those who were answered together.
+
+        Programs send their next sentence when they have the answer to the last; searched together,
+        all are answered sooner.
+        """
+        while self._scheduler.lines < self._gathered and time.monotonic() < self._gather_until:
             await asyncio.sleep(GATHER_STEP)
+        self._gathered = 0
 
     def _finish(self, work: Work, task: "asyncio.Task[None]") -> None:
         self._running.discard(work)
@@ -303,7 +300,7 @@ class Engine:
                 work.worker.writer.close()
             generation.give_back(work.worker if is_alive else None)
             model.release(generation)
-        self._learn(piece, time.monotonic() - started)
+        self._learn(piece, answer.get("seconds", time.monotonic() - started))
         self._answer(piece, answer)
 
     async def _run_when_loaded(self, piece: ThePiece, model: ServedModel) -> None:
@@ -314,8 +311,10 @@ class Engine:
     def _learn(self, piece: ThePiece, seconds: float) -> None:
         self._rates.add(piece, seconds)
         self._metrics.translated(piece.key[0], [_source(line) for line in piece.lines], seconds)
-        if len({id(line.request) for line in piece.lines}) > 1:
-            self._busy_until = time.monotonic() + BUSY_SECONDS
+        requests = len({id(line.request) for line in piece.lines})
+        if requests > 1:
+            self._gathered = min(requests, MAX_LINES)
+            self._gather_until = time.monotonic() + min(GATHER_SECONDS, GATHER_SHARE * seconds)
 
     def _answer(self, piece: ThePiece, answer: dict[str, Any]) -> None:
         if "results" in answer:
