@@ -223,7 +223,7 @@ LIMIT_OPTIONS = group(
         type=POSITIVE,
         default=2_000_000,
         metavar="N",
-        help="Characters that may wait for all clients; beyond, requests are told to try again.",
+        help="Characters that may wait for all clients. Beyond, the server answers 503.",
     ),
     option(
         "--max-connections", type=POSITIVE, default=1_000, metavar="N", help="Open connections."

@@ -14,7 +14,7 @@ CLOSE_CODES = {413: 1009, 429: 1013, 503: 1013}
 """Codes with which a WebSocket is closed, by the status that HTTP would have; else 1008."""
 
 MAX_REASON = 120
-"""Bytes of the reason in a closing message, of which the protocol allows 123."""
+"""Bytes of the reason in a closing message; the protocol allows 123."""
 
 
 class Channel:

@@ -42,7 +42,7 @@ def _formats() -> Any:
 def translate_file(translator: Translator, message: dict[str, Any], task: Task) -> dict[str, Any]:
     """Translate a file.
 
-    :param message: `data` in base64, and `name`, of which only the ending counts.
+    :param message: `data` in base64, and `name`, whose ending names the format.
     :return: `data` in base64, and `warnings`.
     :raises DataError: it cannot be read.
     """

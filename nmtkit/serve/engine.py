@@ -1,14 +1,16 @@
 """The engine: takes lines, lets workers translate them, and gives back the results.
 
-It knows no HTTP. Each core has one worker at work, whatever the model; when a worker is free, the
+It has nothing to do with HTTP. Each core has one worker at work, whatever the model; when a worker is free, the
 scheduler says which lines it gets.
 """
 
 import asyncio
 import base64
 import contextlib
+import functools
 import time
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from nmtkit.serve.errors import RequestError
@@ -17,7 +19,7 @@ from nmtkit.serve.journal import Journal
 from nmtkit.serve.metrics import Metrics
 from nmtkit.serve.model_pool import Generation, ModelPool, ServedModel
 from nmtkit.serve.model_process import Worker, WorkerEnded
-from nmtkit.serve.scheduler import Piece, Rates, Scheduler, Waiting
+from nmtkit.serve.scheduler import MAX_LINES, Piece, Rates, Scheduler, Waiting
 from nmtkit.serve.settings import Limits, ModelSettings
 from nmtkit.serve.task import Task
 
@@ -27,11 +29,9 @@ LINE_SIZE = 8
 MAX_ATTEMPTS = 2
 """How often a line is given to a worker."""
 
-GATHER_SECONDS, GATHER_STEP = 0.008, 0.002
-"""When several clients are at work: time to wait for their lines, as long as lines arrive."""
-
-BUSY_SECONDS = 0.05
-"""Time for which several clients are supposed to be at work after a piece with lines of several."""
+GATHER_SECONDS, GATHER_SHARE, GATHER_STEP = 0.05, 0.2, 0.001
+"""Time to wait for the next lines of clients who were answered at the same moment: so many seconds,
+and this share of the time of their piece, at most."""
 
 ABANDONED_SECONDS = 1.0
 """Time that a worker has to finish a piece that nobody waits for; then it is killed."""
@@ -41,6 +41,16 @@ MAX_FILES_PER_CORE = 2
 
 Key = tuple[Pair, Task]
 ThePiece = Piece[Key, Job]
+
+
+@dataclass(eq=False)
+class Work:
+    """A piece that is being translated, by which worker, and the task that waits for it."""
+
+    piece: ThePiece
+    generation: Generation | None = None
+    worker: Worker | None = None
+    task: "asyncio.Task[None] | None" = None
 
 
 class Engine:
@@ -61,10 +71,10 @@ class Engine:
         self._files = 0
         self._changed = asyncio.Event()
         self._jobs: set[Job] = set()
-        self._running: dict[asyncio.Task[None], tuple[ThePiece, Generation, list[Worker]]] = {}
+        self._running: set[Work] = set()
         self._dispatcher: asyncio.Task[None] | None = None
-        self._arrivals = 0
-        self._busy_until = 0.0
+        self._gathered = 0
+        self._gather_until = 0.0
 
     async def start(self) -> None:
         """Load the models and begin to serve.
@@ -81,9 +91,10 @@ class Engine:
         if self._dispatcher is not None:
             self._dispatcher.cancel()
             await asyncio.gather(self._dispatcher, return_exceptions=True)
-        for task in self._running:
+        tasks = [work.task for work in self._running if work.task is not None]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._running, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         await self.pool.end()
 
     @property
@@ -203,7 +214,7 @@ class Engine:
         waiting = self._scheduler.size
         if waiting and waiting + job.characters > self._limits.queue:
             self._metrics.rejected.add("queue")
-            seconds = 1 + int(waiting * self._rates.of((job.pair, Task())))
+            seconds = 1 + int(self._rates.seconds((job.pair, Task()), waiting) / self._cores)
             raise RequestError(503, "the server has too much to do; try again later", seconds)
 
     def _put(self, job: Job) -> None:
@@ -215,7 +226,6 @@ class Engine:
                 self._scheduler.put((job.pair, job.task), Waiting(job, index, size))
             else:
                 job.answer(index, empty_result(job.task))
-        self._arrivals += 1
         self._changed.set()
 
     def _close(self, job: Job, model: ServedModel, timer: asyncio.TimerHandle) -> None:
@@ -224,18 +234,14 @@ class Engine:
         model.jobs -= 1
         model.last_used = time.monotonic()
         self._scheduler.remove((job.pair, job.task), job)
-        for piece, generation, workers in self._running.values():
-            if all(line.request.is_closed for line in piece.lines) and workers:
-                self._abandon(piece, generation, workers[0])
+        for work in self._running:
+            if all(line.request.is_closed for line in work.piece.lines):
+                asyncio.get_running_loop().call_later(ABANDONED_SECONDS, self._abandon, work)
 
-    def _abandon(self, piece: ThePiece, generation: Generation, worker: Worker) -> None:
-        """Kill a worker soon, if it then still translates what nobody waits for."""
-
-        def kill() -> None:
-            if any(running is piece for running, _, _ in self._running.values()):
-                generation.process.kill_worker(worker)
-
-        asyncio.get_running_loop().call_later(ABANDONED_SECONDS, kill)
+    def _abandon(self, work: Work) -> None:
+        """Kill a worker that still translates what nobody waits for."""
+        if work in self._running and work.generation is not None and work.worker is not None:
+            work.generation.process.kill_worker(work.worker)
 
     async def _dispatch(self) -> None:
         """Give pieces to free workers."""
@@ -248,60 +254,53 @@ class Engine:
                 if piece is None:
                     break
                 self._free -= 1
-                generation = self.pool.models[piece.key[0]].current
-                task = asyncio.create_task(self._run(piece))
-                if generation is not None:
-                    self._running[task] = (piece, generation, [])
-                task.add_done_callback(self._finish)
+                work = Work(piece)
+                self._running.add(work)
+                work.task = asyncio.create_task(self._run(work))
+                work.task.add_done_callback(functools.partial(self._finish, work))
 
     async def _gather(self) -> None:
-        """Wait a moment for the lines of other clients, if several are at work."""
-        if time.monotonic() > self._busy_until:
-            return
-        end = time.monotonic() + GATHER_SECONDS
-        arrivals = -1
-        while arrivals != self._arrivals and time.monotonic() < end:
-            arrivals = self._arrivals
-            await asyncio.sleep(GATHER_STEP)
+        """Wait a moment for the next lines of those who were answered together.
 
-    def _finish(self, task: "asyncio.Task[None]") -> None:
-        self._running.pop(task, None)
+        Programs send their next sentence when they have the answer to the last; searched together,
+        all are answered sooner.
+        """
+        while self._scheduler.lines < self._gathered and time.monotonic() < self._gather_until:
+            await asyncio.sleep(GATHER_STEP)
+        self._gathered = 0
+
+    def _finish(self, work: Work, task: "asyncio.Task[None]") -> None:
+        self._running.discard(work)
         self._free += 1
         self._changed.set()
         if not task.cancelled() and (error := task.exception()) is not None:
             self._journal.write("engine_error", reason=repr(error))
 
-    async def _run(self, piece: ThePiece) -> None:
+    async def _run(self, work: Work) -> None:
         """Translate a piece, and give its lines their results."""
-        model = self.pool.models[piece.key[0]]
-        generation = model.current
+        piece, model = work.piece, self.pool.models[work.piece.key[0]]
+        generation = work.generation = model.current
         if generation is None:  # its host has just ended
             return await self._run_when_loaded(piece, model)
-        worker: Worker | None = None
         try:
-            worker = await generation.take_worker()
-            task = asyncio.current_task()
-            if task in self._running:
-                self._running[task][2].append(worker)
+            work.worker = await generation.take_worker()
         except WorkerEnded:
             return self._retry(piece, "its worker could not be started")
+        started = time.monotonic()
+        is_alive = False
         try:
-            started = time.monotonic()
-            answer = await worker.answer(_message(piece))
+            answer = await work.worker.answer(_message(piece))
+            is_alive = True
         except WorkerEnded:
-            self._journal.write("worker_ended", model=model.name, pid=worker.pid)
+            self._journal.write("worker_ended", model=model.name, pid=work.worker.pid)
             self._metrics.worker_ends.add(model.name)
-            worker.writer.close()
-            worker = None
             return self._retry(piece, "its worker ended")
-        except BaseException:  # the server stops
-            worker.writer.close()
-            worker = None
-            raise
         finally:
-            generation.give_back(worker)
+            if not is_alive:
+                work.worker.writer.close()
+            generation.give_back(work.worker if is_alive else None)
             model.release(generation)
-        self._learn(piece, time.monotonic() - started)
+        self._learn(piece, answer.get("seconds", time.monotonic() - started))
         self._answer(piece, answer)
 
     async def _run_when_loaded(self, piece: ThePiece, model: ServedModel) -> None:
@@ -312,8 +311,10 @@ class Engine:
     def _learn(self, piece: ThePiece, seconds: float) -> None:
         self._rates.add(piece, seconds)
         self._metrics.translated(piece.key[0], [_source(line) for line in piece.lines], seconds)
-        if len({id(line.request) for line in piece.lines}) > 1:
-            self._busy_until = time.monotonic() + BUSY_SECONDS
+        requests = len({id(line.request) for line in piece.lines})
+        if requests > 1:
+            self._gathered = min(requests, MAX_LINES)
+            self._gather_until = time.monotonic() + min(GATHER_SECONDS, GATHER_SHARE * seconds)
 
     def _answer(self, piece: ThePiece, answer: dict[str, Any]) -> None:
         if "results" in answer:

@@ -17,7 +17,7 @@ from nmtkit.serve.errors import JobCancelled, RequestError
 from nmtkit.serve.service import Service
 
 STRICT_POLICY = "default-src 'none'; frame-ancestors 'none'"
-"""Content-Security-Policy of what is no page: nothing may be loaded or run."""
+"""Content-Security-Policy of answers that are not pages: nothing may be loaded or run."""
 
 SAFETY = {
     "content-security-policy": STRICT_POLICY,

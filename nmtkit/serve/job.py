@@ -1,7 +1,8 @@
 """A request's lines on their way through the engine."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Hashable, Sequence
+import contextlib
+from collections.abc import AsyncGenerator, Callable, Hashable, Sequence
 from typing import Any
 
 from nmtkit.serve.errors import JobCancelled, RequestError
@@ -73,7 +74,7 @@ class Job:
         self.is_closed = True
         self.on_close()
 
-    async def results(self) -> AsyncIterator[tuple[int, LineResult]]:
+    async def results(self) -> AsyncGenerator[tuple[int, LineResult], None]:
         """Yield the number of each line and its result, as they are ready.
 
         :raises RequestError: the job has failed.
@@ -91,6 +92,7 @@ class Job:
     async def all_results(self) -> list[LineResult]:
         """Return the results of all lines, in their order; errors are those of `results`."""
         found: dict[int, LineResult] = {}
-        async for index, result in self.results():
-            found[index] = result
+        async with contextlib.aclosing(self.results()) as results:
+            async for index, result in results:
+                found[index] = result
         return [found[index] for index in range(len(self.lines))]

@@ -68,7 +68,7 @@ def add_key(path: Path, name: str) -> str:
 
     :param name: whose it is; letters, digits, `.`, `@`, `_` and `-`.
     :return: the key, which is stored nowhere.
-    :raises DataError: the name has other characters, or the file is none of keys.
+    :raises DataError: the name has other characters, or the file is not one of keys.
     """
     if not _NAME.fullmatch(name):
         raise DataError(

@@ -59,7 +59,7 @@ async def exchange_message(reader: StreamReader, writer: StreamWriter, value: ob
 async def read_message(reader: StreamReader) -> Any:
     """Wait for a message in the server.
 
-    :raises EOFError: the other end is closed, or sends what is no message.
+    :raises EOFError: the other end is closed, or its message cannot be read.
     """
     try:
         (length,) = LENGTH.unpack(await reader.readexactly(LENGTH.size))

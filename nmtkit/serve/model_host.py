@@ -110,7 +110,7 @@ class ModelHost:
         self._workers: list[BaseProcess] = []
 
     def facts(self) -> dict[str, Any]:
-        """Return what the server tells of the model."""
+        """Return facts on the model for the server."""
         from nmtkit.serve.document import document_endings
 
         models: list[Any] = [member.model for member in self._ensemble.members]

@@ -47,7 +47,7 @@ class Worker(NamedTuple):
 class ModelProcess:
     """The process of a model's host.
 
-    facts: what the host tells of the model.
+    facts: on the model, from its host.
 
     :param process: it. commands: the socket to it.
     """

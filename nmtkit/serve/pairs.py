@@ -17,7 +17,7 @@ def models_of_pairs(folders: Iterable[str], options: Iterable[str]) -> dict[Pair
     :param folders: of models whose pair stands in their config.
     :param options: `en-fr=MODEL` or `en-fr=MODEL,MODEL`.
     :raises ConfigError: there is no model, two for a pair, or an option is no pair.
-    :raises ModelError: a folder is none of a model, or does not say its languages.
+    :raises ModelError: a folder is not a model folder, or does not name its languages.
     """
     models: dict[Pair, tuple[Path, ...]] = {}
     named: list[tuple[Pair, Sequence[str]]] = [(pair_of(folder), [folder]) for folder in folders]
@@ -38,7 +38,7 @@ def models_of_pairs(folders: Iterable[str], options: Iterable[str]) -> dict[Pair
 def pair_of(folder: str) -> Pair:
     """Return the languages of a model folder.
 
-    :raises ModelError: it is none, or does not say them.
+    :raises ModelError: it is not a model folder, or does not name them.
     """
     path = Path(folder) / CONFIG
     if not path.exists():

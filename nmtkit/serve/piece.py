@@ -16,7 +16,7 @@ from nmtkit.text.markers import HYPHEN
 from nmtkit.text.word_offsets import word_offsets
 
 LineResult = dict[str, Any]
-"""What clients are told of a line: see `line_result`."""
+"""What clients learn about a line: see `line_result`."""
 
 MAX_KEPT = 32
 """Translators with terms of a request that are kept, as one who types sends the same terms."""
@@ -99,7 +99,7 @@ class PieceTranslator:
 def with_confidence(translator: Translator) -> Translator:
     """Return a translator that knows confidences, or the same one if its model is not calibrated.
 
-    Clients are then told null, which is no reason to refuse them the translation.
+    Clients then get null: they still want the translation.
     """
     method: Any = getattr(translator, "with_confidence", None)
     if method is None:
@@ -125,7 +125,7 @@ def terms_of(pairs: TermPairs) -> list[Term]:
 def line_result(
     line: str, translations: Sequence[Translation], task: Task, translator: Translator
 ) -> LineResult:
-    """Return what clients are told of a line.
+    """Return the result of a line for clients.
 
     text: the best translation. alternatives: others, none twice. missing_terms: those it lacks.
     finished: False if it reached the maximum length. score: log p. The other entries stand in

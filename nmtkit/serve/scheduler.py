@@ -19,14 +19,17 @@ MAX_LINES = 64
 MIN_SHARE = 8
 """Lines of a piece at least, if there are as many, though other cores are free."""
 
-FIRST_RATE = 2e-4
-"""Estimated seconds of a character, before a model was measured."""
+FIRST_SIZE = 1_000.0
+"""Characters of a piece before a model was measured."""
 
-MIN_MEASURED = 4
-"""Lines of a piece from which a rate that is slower than expected is believed."""
+MIN_SIZE, MAX_SIZE = 50.0, 100_000.0
+"""Bounds of the characters of a piece."""
 
-FADING = 0.7
+FADING = 0.95
 """Weight of what was known of a model's speed when a piece was measured."""
+
+MAX_FITS = 1_000
+"""Models and tasks whose speed is remembered."""
 
 
 class Request(Protocol):
@@ -157,7 +160,7 @@ class Scheduler(Generic[Key, Item]):
             return None
         turns = self._queues[key]
         share = max(-(-turns.lines // free), MIN_SHARE)
-        lines = turns.take(min(share, MAX_LINES), PIECE_SECONDS / rates.of(key))
+        lines = turns.take(min(share, MAX_LINES), rates.size(key))
         self._queues.move_to_end(key)
         if not turns.lines:
             del self._queues[key]
@@ -184,22 +187,50 @@ class Scheduler(Generic[Key, Item]):
 
 
 class Rates(Generic[Key]):
-    """Seconds of a character, for each model and task, from the pieces so far."""
+    """How long pieces take, for each model and task: a fixed time, and one for each character.
+
+    Both are fitted to the pieces so far, the last ones counting most. A step of search costs nearly
+    the same for one sentence as for a few, so the time of small pieces tells little of large ones.
+    """
 
     def __init__(self) -> None:
-        self._rates: OrderedDict[Key, float] = OrderedDict()
+        self._fits: OrderedDict[Key, _Fit] = OrderedDict()
 
-    def of(self, key: Key) -> float:
-        """Return the estimate of a model and task."""
-        return self._rates.get(key, FIRST_RATE)
+    def size(self, key: Key) -> float:
+        """Return the characters of a piece that takes `PIECE_SECONDS`."""
+        return self._fits[key].size_of(PIECE_SECONDS) if key in self._fits else FIRST_SIZE
+
+    def seconds(self, key: Key, size: float) -> float:
+        """Return the time that pieces of together so many characters take."""
+        return PIECE_SECONDS * size / self.size(key)
 
     def add(self, piece: Piece[Key, Item], seconds: float) -> None:
-        """Learn from a piece; lines that are searched alone say little of those in batches."""
-        rate = max(seconds / max(piece.size, 1), 1e-7)
-        old = self._rates.get(piece.key, FIRST_RATE)
-        if len(piece.lines) < MIN_MEASURED and rate > old:
-            return
-        self._rates[piece.key] = old * FADING + rate * (1 - FADING)
-        self._rates.move_to_end(piece.key)
-        if len(self._rates) > 1000:  # tasks with terms of their own
-            self._rates.popitem(last=False)
+        """Learn from a piece."""
+        self._fits.setdefault(piece.key, _Fit()).add(piece.size, seconds)
+        self._fits.move_to_end(piece.key)
+        if len(self._fits) > MAX_FITS:  # tasks with terms of their own
+            self._fits.popitem(last=False)
+
+
+class _Fit:
+    """A line through points (size, seconds), by least squares with fading weights."""
+
+    def __init__(self) -> None:
+        self._weight = self._x = self._y = self._xx = self._xy = 0.0
+
+    def add(self, size: float, seconds: float) -> None:
+        """Add a point."""
+        for name, value in (("_weight", 1.0), ("_x", size), ("_y", seconds),
+                            ("_xx", size * size), ("_xy", size * seconds)):  # fmt: skip
+            setattr(self, name, getattr(self, name) * FADING + value)
+
+    def size_of(self, seconds: float) -> float:
+        """Return the size of a piece that takes so long; with points of one size, a guess."""
+        x, y = self._x / self._weight, self._y / self._weight
+        variance = self._xx / self._weight - x * x
+        slope = y / max(x, 1.0) / 2
+        if variance > (x / 10) ** 2:
+            slope = (self._xy / self._weight - x * y) / variance
+        slope = min(max(slope, y / max(x, 1.0) / 10, 1e-7), y / max(x, 1.0) or 1e-7)
+        fixed = max(y - slope * x, 0.0)
+        return min(max((seconds - fixed) / slope, MIN_SIZE), MAX_SIZE)

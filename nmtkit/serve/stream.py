@@ -5,6 +5,7 @@ as a text that is being typed makes its earlier state useless.
 """
 
 import asyncio
+import contextlib
 import json
 from typing import Any
 
@@ -145,11 +146,12 @@ class Connection:
         prefixes = _prefixes(message, len(lines))
         detected = {} if probability is None else {"detected": pair[0]}
         job = await service.engine.submit(pair, lines, task, client, prefixes)
-        async for index, result in job.results():
-            shown = {name: value for name, value in result.items() if name not in HIDDEN}
-            shown = {"confidence": None, "word_confidences": None, **shown}
-            place = {"id": number, "line": index, "lines": len(lines)}
-            await self._send({**place, **detected, **shown})
+        async with contextlib.aclosing(job.results()) as results:
+            async for index, result in results:
+                shown = {name: value for name, value in result.items() if name not in HIDDEN}
+                shown = {"confidence": None, "word_confidences": None, **shown}
+                place = {"id": number, "line": index, "lines": len(lines)}
+                await self._send({**place, **detected, **shown})
         await self._send({"id": number, "done": True})
 
     async def _answer_alternatives(self, number: Id, message: dict[str, Any], client: str) -> None:

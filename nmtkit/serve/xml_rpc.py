@@ -134,7 +134,7 @@ def _value(value: object) -> str:
 def parse_call(body: bytes) -> tuple[str, list[Any]]:
     """Return the method and the parameters of a call.
 
-    :raises RequestError: it is none.
+    :raises RequestError: the body is not a call.
     """
     reader = _CallReader()
     try:

@@ -20,6 +20,8 @@ from nmtkit.serve.settings import Limits, ModelSettings, ServerSettings
 
 EN_FR = ("en", "fr")
 
+DEFAULT = Limits()
+
 
 class Running:
     """A server that runs. log: its events so far."""
@@ -67,7 +69,7 @@ class Running:
 @contextlib.contextmanager
 def running(
     model: Path,
-    limits: Limits = Limits(),
+    limits: Limits = DEFAULT,
     cores: int = 2,
     **settings: Any,  # noqa: B008
 ) -> Iterator[Running]:
