@@ -14,9 +14,9 @@ import sys
 from nmtkit.errors import NmtkitError
 
 REQUIRED = {
-    os: ("pread", "set_blocking", "O_NONBLOCK", "O_NOFOLLOW", "O_CLOEXEC", "O_DIRECTORY"),
+    os: ("pread", "set_blocking", "O_NONBLOCK", "O_NOFOLLOW", "O_CLOEXEC", "O_DIRECTORY", "nice"),
     select: ("poll", "POLLIN"),
-    signal: ("setitimer", "ITIMER_REAL"),
+    signal: ("setitimer", "ITIMER_REAL", "SIGHUP"),
 }
 """Module -> what the package uses of it that not every system has."""
 

@@ -42,6 +42,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "optimize": ("nmtkit.cli.optimize", "Make a model translate faster, and check its quality."),
     "calibrate": ("nmtkit.cli.calibrate", "Learn how sure a model can be of its translations."),
     "translate": ("nmtkit.cli.translate", "Translate lines from stdin to stdout."),
+    "serve": ("nmtkit.cli.serve", "Translate for programs, over HTTP and WebSocket."),
     "score": ("nmtkit.cli.score", "Compute log-probabilities of translations."),
     "nbest": ("nmtkit.cli.nbest", "Score, rerank and tune n-best lists of Moses."),
     "phrase-table": ("nmtkit.cli.phrase_table", "Score phrase tables of Moses, and compare."),
@@ -72,6 +73,10 @@ EXTRAS = {
     "jinja2": "report",
     "tensorboard": "tensorboard",
     "kenlm": "kenlm",
+    "starlette": "serve",
+    "uvicorn": "serve",
+    "websockets": "serve",
+    "python_multipart": "serve",
 }
 """Optional module -> extra of the package that installs it."""
 

@@ -73,6 +73,9 @@ ROOMS = {
     "report": {"report", "inference", "search", "evaluation", "smt", "model_folder", "models"}
     | {"training.learning_curve", "training.provenance", "text", "io", "nmtkit"}
     | BASE,
+    "serve": {"serve", "inference", "preprocessing.languages", "text", "io", "nmtkit"}
+    | {"parallel", "extras"}
+    | BASE,
     "cli": {"nmtkit", "posix", "cli", "parallel.environment", "durations", "errors", "extras"},
     "__main__": {"cli"},
 }
@@ -87,6 +90,7 @@ COMMANDS_USE = {
     "smt",
     "evaluation",
     "search",
+    "serve",
 }
 """The rooms whose functions commands call."""
 

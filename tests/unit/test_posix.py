@@ -38,7 +38,7 @@ NOT_EVERYWHERE = {
 MODULES = {"fcntl", "resource", "pwd", "grp", "termios", "tty", "pty", "syslog", "posix"}
 """Modules of the standard library that Windows does not have."""
 
-GUARDED = {"io/locks.py: fcntl"}
+GUARDED = {"io/locks.py: fcntl", "serve/document.py: resource"}
 """What is used after asking for it."""
 
 

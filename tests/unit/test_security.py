@@ -42,11 +42,20 @@ ALLOWED = {
     ("io/moses_zip.py", "zipfile"),
     ("parallel/background.py", "pickle"),
     ("parallel/background.py", "subprocess"),
+    ("serve/fields.py", "urllib.parse"),
+    ("serve/entrance.py", "urllib.parse"),
+    ("serve/files.py", "urllib.parse"),
+    ("serve/messages.py", "socket"),
+    ("serve/model_host.py", "socket"),
+    ("serve/model_process.py", "socket"),
+    ("serve/server.py", "socket"),
+    ("serve/worker.py", "socket"),
 }
 """Exceptions: a worker, a fork or another Python with a function of nmtkit, exchanges objects with
 its parent through private pipes, never through a file; ctypes calls functions of the C library that
 is already loaded: its allocator's settings, and renameat2; urllib.parse only splits an address; the
-members of a zip file are read as streams, and their names are no paths."""
+members of a zip file are read as streams, and their names are no paths. `serve` listens on a socket,
+and speaks JSON with the processes of models through pairs of sockets; it connects to nothing."""
 
 
 def dangerous(source: str) -> Iterator[str]:

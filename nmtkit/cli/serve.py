@@ -1,0 +1,49 @@
+"""`nmtkit serve`: models behind the APIs that translators' tools know."""
+
+import click
+
+from nmtkit.cli.command import declare_command
+from nmtkit.cli.rules import Rule, excludes, needs
+from nmtkit.cli.serve_options import ServeOptions, serve_options
+from nmtkit.cli.shared_options import FOLDER
+
+RULES: list[Rule] = [
+    needs("--new-key", "--keys"),
+    *excludes("--new-key", "--pair", "--glossary", because="it only writes a key"),
+]
+
+
+@declare_command(rules=RULES)
+@click.argument("models", nargs=-1, type=FOLDER, metavar="[MODEL]...")
+@serve_options
+def command(models: tuple[str, ...], new_key: str | None, options: ServeOptions) -> None:
+    """Translate for programs: LibreTranslate's API, Marian's WebSocket, Moses's XML-RPC.
+
+    Each MODEL is the folder of a trained model, whose languages stand in it. Clients of
+    LibreTranslate use http://ADDRESS:PORT, those of Marian ws://ADDRESS:PORT/translate, those of
+    Moses http://ADDRESS:PORT/RPC2. A browser finds a page for translating at /, and the description
+    of the API at /docs.
+
+    The server listens on this machine alone unless --host says otherwise; then give --keys, and a
+    proxy that speaks TLS. The log goes to stderr, one JSON object a line, without texts.
+
+    SIGTERM refuses new requests and ends when those at work are answered. SIGHUP loads models,
+    glossaries and keys again; so does a new model folder under the same name. No request is lost.
+
+    Examples:
+      nmtkit serve model
+      nmtkit serve model --pair fr-en=back --glossary names=names.tsv
+      nmtkit serve --new-key omegat --keys keys.txt
+      nmtkit serve model --host 0.0.0.0 --keys keys.txt --rate 600
+
+    """
+    if new_key:
+        from pathlib import Path
+
+        from nmtkit.serve.keys import add_key
+
+        click.echo(add_key(Path(str(options.keys)), new_key))
+        return
+    from nmtkit.serve.server import serve
+
+    serve(options.settings(models))

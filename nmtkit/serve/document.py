@@ -1,0 +1,88 @@
+"""Translation of a file in a process of its own: a fork of the model's host, with limits.
+
+The process has the model in memory that it shares with the workers, translates one file, and ends.
+It has a low priority, so that sentences of others do not wait for a book, and a limit on memory,
+as what it parses came from a client.
+"""
+
+import base64
+import importlib
+import os
+from typing import Any
+
+from nmtkit.errors import DataError
+from nmtkit.inference.translator import Translator
+from nmtkit.serve.task import Task
+
+NICENESS = 10
+"""By how much its priority is lower than that of workers."""
+
+MEMORY_FACTOR, MEMORY_ROOM = 40, 1 << 30
+"""Memory that it may use, beside what it begins with: so many bytes for each byte, and so many."""
+
+PLAIN = ".txt"
+"""Ending of a file of lines."""
+
+
+def document_endings() -> list[str]:
+    """Return the endings of the files that can be translated."""
+    formats = _formats()
+    endings = [] if formats is None else [e for found in formats.FORMATS.values() for e in found]
+    return sorted({PLAIN, *endings})
+
+
+def _formats() -> Any:
+    """Return the module of file formats, or None if this version has none."""
+    try:
+        return importlib.import_module("nmtkit.inference.document")
+    except ImportError:
+        return None
+
+
+def translate_file(translator: Translator, message: dict[str, Any], task: Task) -> dict[str, Any]:
+    """Translate a file.
+
+    :param message: `data` in base64, and `name`, whose ending names the format.
+    :return: `data` in base64, and `warnings`.
+    :raises DataError: it cannot be read.
+    """
+    data = base64.b64decode(message["data"])
+    _limit(len(data))
+    formats = _formats()
+    name = message["name"]
+    if formats is None or name.lower().endswith(PLAIN):
+        result, warnings = _translate_lines(translator, data), []
+    else:
+        found = formats.translate_document(data, formats.format_of(name), translator)
+        result, warnings = found.data, [str(one) for one in getattr(found, "warnings", ())]
+    return {"data": base64.b64encode(result).decode("ascii"), "warnings": warnings}
+
+
+def _translate_lines(translator: Translator, data: bytes) -> bytes:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(f"the file is not UTF-8 (byte {error.start + 1}); convert it") from error
+    from nmtkit.serve.lines import joined_text, split_text
+
+    lines, endings = split_text(text)
+    texts = (n_best[0].text for n_best in translator.translate(lines))
+    return joined_text(texts, endings).encode("utf-8")
+
+
+def _limit(size: int) -> None:
+    """Limit the memory of this process, and lower its priority."""
+    os.nice(NICENESS)
+    try:
+        import resource
+    except ImportError:
+        return
+    try:
+        with open("/proc/self/statm", "rb") as status:
+            begun = int(status.read().split()[0]) * resource.getpagesize()
+    except OSError:  # not Linux: its memory so far is not known
+        return
+    limit = begun + MEMORY_ROOM + MEMORY_FACTOR * size
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))

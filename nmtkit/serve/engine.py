@@ -1,0 +1,374 @@
+"""The engine: takes lines, lets workers translate them, and gives back the results.
+
+It has nothing to do with HTTP. Each core has one worker at work, whatever the model; when a worker is free, the
+scheduler says which lines it gets.
+"""
+
+import asyncio
+import base64
+import contextlib
+import functools
+import time
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nmtkit.serve.errors import RequestError
+from nmtkit.serve.job import Job, LineResult, Pair
+from nmtkit.serve.journal import Journal
+from nmtkit.serve.metrics import Metrics
+from nmtkit.serve.model_pool import Generation, ModelPool, ServedModel
+from nmtkit.serve.model_process import Worker, WorkerEnded
+from nmtkit.serve.scheduler import MAX_LINES, Piece, Rates, Scheduler, Waiting
+from nmtkit.serve.settings import Limits, ModelSettings
+from nmtkit.serve.task import Task
+
+LINE_SIZE = 8
+"""Characters by which a line costs more than those it has."""
+
+MAX_ATTEMPTS = 2
+"""How often a line is given to a worker."""
+
+GATHER_SECONDS, GATHER_SHARE, GATHER_STEP = 0.05, 0.2, 0.001
+"""Time to wait for the next lines of clients who were answered at the same moment: so many seconds,
+and this share of the time of their piece, at most."""
+
+ABANDONED_SECONDS = 1.0
+"""Time that a worker has to finish a piece that nobody waits for; then it is killed."""
+
+MAX_FILES_PER_CORE = 2
+"""Files at work, each in a process of its own."""
+
+Key = tuple[Pair, Task]
+ThePiece = Piece[Key, Job]
+
+
+@dataclass(eq=False)
+class Work:
+    """A piece that is being translated, by which worker, and the task that waits for it."""
+
+    piece: ThePiece
+    generation: Generation | None = None
+    worker: Worker | None = None
+    task: "asyncio.Task[None] | None" = None
+
+
+class Engine:
+    """Translates lines of many clients with the models of many pairs.
+
+    :param settings: of the models. limits: of the queue and of time. journal, metrics: for what
+        happens.
+    """
+
+    def __init__(
+        self, settings: ModelSettings, limits: Limits, journal: Journal, metrics: Metrics
+    ) -> None:
+        self.pool = ModelPool(settings, journal)
+        self._limits, self._journal, self._metrics = limits, journal, metrics
+        self._scheduler: Scheduler[Key, Job] = Scheduler()
+        self._rates: Rates[Key] = Rates()
+        self._free = self._cores = settings.cores
+        self._files = 0
+        self._changed = asyncio.Event()
+        self._jobs: set[Job] = set()
+        self._running: set[Work] = set()
+        self._dispatcher: asyncio.Task[None] | None = None
+        self._gathered = 0
+        self._gather_until = 0.0
+
+    async def start(self) -> None:
+        """Load the models and begin to serve.
+
+        :raises ModelError: one cannot be loaded.
+        """
+        await self.pool.start()
+        self._dispatcher = asyncio.create_task(self._dispatch())
+
+    async def end(self) -> None:
+        """End all work and all processes."""
+        for job in list(self._jobs):
+            job.fail(RequestError(503, "the server is stopping", 10))
+        if self._dispatcher is not None:
+            self._dispatcher.cancel()
+            await asyncio.gather(self._dispatcher, return_exceptions=True)
+        tasks = [work.task for work in self._running if work.task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self.pool.end()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether every model has translated a line, though one may be unloaded as it was idle."""
+        return all(m.loads and m.failure is None for m in self.pool.models.values())
+
+    @property
+    def jobs(self) -> int:
+        """Requests at work or waiting."""
+        return len(self._jobs) + self._files
+
+    @property
+    def endings(self) -> list[str]:
+        """Endings of the files that can be translated, `.txt` among them."""
+        found = [m.endings for m in self.pool.models.values() if m.endings]
+        return found[0] if found else [".txt"]
+
+    @property
+    def waiting_lines(self) -> int:
+        """Lines that wait for a worker."""
+        return self._scheduler.lines
+
+    async def submit(
+        self,
+        pair: Pair,
+        lines: Sequence[str],
+        task: Task,
+        client: Hashable,
+        prefixes: Sequence[str] | None = None,
+        seconds: float | None = None,
+    ) -> Job:
+        """Begin to translate lines.
+
+        :param lines: of text; those without words have an empty translation.
+        :param client: who asks; clients are served in turns.
+        :param prefixes: the beginning of each translation.
+        :param seconds: time limit; by default that of requests.
+        :return: the job, whose results can be read; it ends when its reader stops reading.
+        :raises RequestError: the queue is full, or the model cannot be loaded.
+        """
+        model = self.pool.models[pair]
+        job = Job(pair, task, lines, prefixes, client)
+        self._check_queue(job)
+        seconds = self._limits.seconds if seconds is None else seconds
+        timer = asyncio.get_running_loop().call_later(seconds, job.expire, seconds)
+        self._jobs.add(job)
+        model.jobs += 1
+        job.on_close = lambda: self._close(job, model, timer)
+        try:
+            await model.ready()
+        except BaseException as error:
+            job.fail(error if isinstance(error, Exception) else RequestError(503, "stopping", 10))
+            raise
+        self._put(job)
+        return job
+
+    async def translate_file(
+        self, pair: Pair, name: str, data: bytes, task: Task, client: str
+    ) -> bytes:
+        """Translate a file in a process of its own.
+
+        :param name: of the file; only its ending counts.
+        :raises RequestError: it cannot be read or takes too long, or too many are at work.
+        """
+        model = self.pool.models[pair]
+        if self._files >= MAX_FILES_PER_CORE * self._cores:
+            self._metrics.rejected.add("files")
+            raise RequestError(503, "too many files are being translated; try again later", 30)
+        self._files += 1
+        model.jobs += 1
+        try:
+            async with asyncio.timeout(self._limits.file_seconds):
+                await model.ready()
+                answer = await self._file_answer(model, name, data, task)
+        except TimeoutError as error:
+            raise RequestError(408, "the file takes too long; send a part of it") from error
+        except WorkerEnded as error:
+            raise RequestError(413, "the file needs too much memory; send a part of it") from error
+        finally:
+            self._files -= 1
+            model.jobs -= 1
+            model.last_used = time.monotonic()
+        return self._file_of(answer)
+
+    async def _file_answer(
+        self, model: ServedModel, name: str, data: bytes, task: Task
+    ) -> dict[str, Any]:
+        """Let a worker of its own translate a file; it is killed when it is done or not needed."""
+        generation = model.current
+        if generation is None:
+            raise WorkerEnded
+        generation.pieces += 1
+        worker: Worker | None = None
+        try:
+            worker = await generation.process.new_worker()
+            document = {"name": name[-100:], "data": base64.b64encode(data).decode("ascii")}
+            return await worker.answer({"document": document, "task": task.as_message()})
+        finally:
+            if worker is not None:
+                generation.process.kill_worker(worker)
+                worker.writer.close()
+            generation.give_back(None)
+            model.release(generation)
+
+    def _file_of(self, answer: dict[str, Any]) -> bytes:
+        if "document" in answer:
+            return base64.b64decode(answer["document"]["data"])
+        if answer["is_bug"]:
+            self._journal.write(
+                "worker_error", reason=answer["error"], traceback=answer["traceback"]
+            )
+            raise RequestError(422, "the file could not be translated; is it damaged?")
+        raise RequestError(400, answer["error"])
+
+    def _check_queue(self, job: Job) -> None:
+        waiting = self._scheduler.size
+        if waiting and waiting + job.characters > self._limits.queue:
+            self._metrics.rejected.add("queue")
+            seconds = 1 + int(self._rates.seconds((job.pair, Task()), waiting) / self._cores)
+            raise RequestError(503, "the server has too much to do; try again later", seconds)
+
+    def _put(self, job: Job) -> None:
+        for index, line in enumerate(job.lines):
+            if job.is_closed:
+                return
+            if line.strip():
+                size = len(line) + LINE_SIZE
+                self._scheduler.put((job.pair, job.task), Waiting(job, index, size))
+            else:
+                job.answer(index, empty_result(job.task))
+        self._changed.set()
+
+    def _close(self, job: Job, model: ServedModel, timer: asyncio.TimerHandle) -> None:
+        timer.cancel()
+        self._jobs.discard(job)
+        model.jobs -= 1
+        model.last_used = time.monotonic()
+        self._scheduler.remove((job.pair, job.task), job)
+        for work in self._running:
+            if all(line.request.is_closed for line in work.piece.lines):
+                asyncio.get_running_loop().call_later(ABANDONED_SECONDS, self._abandon, work)
+
+    def _abandon(self, work: Work) -> None:
+        """Kill a worker that still translates what nobody waits for."""
+        if work in self._running and work.generation is not None and work.worker is not None:
+            work.generation.process.kill_worker(work.worker)
+
+    async def _dispatch(self) -> None:
+        """Give pieces to free workers."""
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            while self._free and self._scheduler.lines:
+                await self._gather()
+                piece = self._scheduler.take(self._rates, self._free)
+                if piece is None:
+                    break
+                self._free -= 1
+                work = Work(piece)
+                self._running.add(work)
+                work.task = asyncio.create_task(self._run(work))
+                work.task.add_done_callback(functools.partial(self._finish, work))
+
+    async def _gather(self) -> None:
+        """Wait a moment for the next lines of those who were answered together.
+
+        Programs send their next sentence when they have the answer to the last; searched together,
+        all are answered sooner.
+        """
+        while self._scheduler.lines < self._gathered and time.monotonic() < self._gather_until:
+            await asyncio.sleep(GATHER_STEP)
+        self._gathered = 0
+
+    def _finish(self, work: Work, task: "asyncio.Task[None]") -> None:
+        self._running.discard(work)
+        self._free += 1
+        self._changed.set()
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._journal.write("engine_error", reason=repr(error))
+
+    async def _run(self, work: Work) -> None:
+        """Translate a piece, and give its lines their results."""
+        piece, model = work.piece, self.pool.models[work.piece.key[0]]
+        generation = work.generation = model.current
+        if generation is None:  # its host has just ended
+            return await self._run_when_loaded(piece, model)
+        try:
+            work.worker = await generation.take_worker()
+        except WorkerEnded:
+            return self._retry(piece, "its worker could not be started")
+        started = time.monotonic()
+        is_alive = False
+        try:
+            answer = await work.worker.answer(_message(piece))
+            is_alive = True
+        except WorkerEnded:
+            self._journal.write("worker_ended", model=model.name, pid=work.worker.pid)
+            self._metrics.worker_ends.add(model.name)
+            return self._retry(piece, "its worker ended")
+        finally:
+            if not is_alive:
+                work.worker.writer.close()
+            generation.give_back(work.worker if is_alive else None)
+            model.release(generation)
+        self._learn(piece, answer.get("seconds", time.monotonic() - started))
+        self._answer(piece, answer)
+
+    async def _run_when_loaded(self, piece: ThePiece, model: ServedModel) -> None:
+        with contextlib.suppress(RequestError):
+            await model.ready()
+        self._retry(piece, "its model was being loaded")
+
+    def _learn(self, piece: ThePiece, seconds: float) -> None:
+        self._rates.add(piece, seconds)
+        self._metrics.translated(piece.key[0], [_source(line) for line in piece.lines], seconds)
+        requests = len({id(line.request) for line in piece.lines})
+        if requests > 1:
+            self._gathered = min(requests, MAX_LINES)
+            self._gather_until = time.monotonic() + min(GATHER_SECONDS, GATHER_SHARE * seconds)
+
+    def _answer(self, piece: ThePiece, answer: dict[str, Any]) -> None:
+        if "results" in answer:
+            results: list[LineResult] = answer["results"]
+            for line, result in zip(piece.lines, results, strict=True):
+                line.request.answer(line.position, result)
+        elif not answer["is_bug"]:
+            for line in piece.lines:
+                line.request.fail(RequestError(400, answer["error"]))
+        else:
+            reason = answer["error"]
+            self._journal.write("worker_error", reason=reason, traceback=answer["traceback"])
+            self._retry(piece, "it could not be translated")
+
+    def _retry(self, piece: ThePiece, reason: str) -> None:
+        """Let the lines of a piece wait again, each alone, or fail those that have failed twice."""
+        for line in reversed(piece.lines):
+            job = line.request
+            job.attempts[line.position] += 1
+            if job.is_closed:
+                continue
+            if job.attempts[line.position] >= MAX_ATTEMPTS:
+                sentence = f"line {line.position + 1} was not translated: {reason}"
+                job.fail(RequestError(503, sentence, 5))
+            else:
+                self._scheduler.put(piece.key, line._replace(alone=True), first=True)
+        self._changed.set()
+
+
+def _message(piece: ThePiece) -> dict[str, object]:
+    """Return a piece as workers read it."""
+    lines = [_source(line) for line in piece.lines]
+    has_prefixes = any(line.request.prefixes for line in piece.lines)
+    prefixes = [_prefix(line) for line in piece.lines] if has_prefixes else None
+    return {"lines": lines, "prefixes": prefixes, "task": piece.key[1].as_message()}
+
+
+def _source(line: Waiting[Job]) -> str:
+    return line.request.lines[line.position]
+
+
+def _prefix(line: Waiting[Job]) -> str:
+    prefixes = line.request.prefixes
+    return prefixes[line.position] if prefixes else ""
+
+
+def empty_result(task: Task) -> LineResult:
+    """Return the result of a line without words, for which no model is run."""
+    if task.continuations:
+        return {"continuations": []}
+    result: LineResult = {"text": "", "alternatives": [], "missing_terms": []}
+    result |= {"finished": True, "score": 0.0}
+    if task.details:
+        result |= {"source_words": [], "target_words": [], "alignment": [], "word_scores": []}
+    if task.confidence:
+        result |= {"confidence": None, "word_confidences": None}
+    return result

@@ -1,0 +1,79 @@
+"""LibreTranslate's endpoints for files: one is sent, its translation fetched from an address."""
+
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from nmtkit.serve.downloads import Downloads
+from nmtkit.serve.errors import RequestError
+from nmtkit.serve.fields import Upload, read_fields, text_field
+from nmtkit.serve.service import Service, while_connected
+from nmtkit.serve.task import Task
+
+MAX_NAME = 100
+"""Characters of the name of a file that are kept."""
+
+SAMPLE = 2_000
+"""Bytes of a file by which its language is detected."""
+
+
+class Files:
+    """The endpoints.
+
+    :param service: of the server.
+    """
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._downloads = Downloads()
+
+    def routes(self) -> list[Route]:
+        """Return the routes."""
+        return [
+            Route("/translate_file", self.translate, methods=["POST"]),
+            Route("/download_file/{token}", self.download, methods=["GET"]),
+        ]
+
+    async def translate(self, request: Request) -> Response:
+        """Translate a file; the answer says where it can be fetched."""
+        service = self._service
+        fields = await read_fields(request, service.limits, with_file=True)
+        client = service.admit(request, fields)
+        upload = fields.get("file")
+        if not isinstance(upload, Upload) or not upload.name:
+            raise RequestError(400, "Invalid request: missing file parameter")
+        if len(upload.data) > service.limits.file:
+            raise RequestError(413, f"the file has more than {service.limits.file} bytes")
+        name = safe_name(upload.name)
+        if not name.lower().endswith(tuple(service.engine.endings)):
+            endings = ", ".join(service.engine.endings)
+            raise RequestError(
+                400, f"Invalid request: the file's name must end in one of {endings}"
+            )
+        sample = upload.data[:SAMPLE].decode("utf-8", "replace")
+        source, target = text_field(fields, "source"), text_field(fields, "target")
+        (pair, _) = service.languages.pair(source, target, sample)
+        task = service.task(fields, Task())
+        request.state.note = {"bytes": len(upload.data)}
+        work = service.engine.translate_file(pair, name, upload.data, task, client)
+        data = await while_connected(request, work)
+        stem, dot, ending = name.rpartition(".")
+        token = self._downloads.add(f"{stem}.{pair[1]}{dot}{ending}", data)
+        return JSONResponse({"translatedFileUrl": f"{request.base_url}download_file/{token}"})
+
+    async def download(self, request: Request) -> Response:
+        """Return a translated file, as one to be saved, never shown."""
+        found = self._downloads.get(request.path_params["token"])
+        if found is None:
+            raise RequestError(404, "there is no such file, or no more; translate it again")
+        name = quote(found.name, safe="")
+        headers = {"content-disposition": f"attachment; filename*=UTF-8''{name}"}
+        return Response(found.data, media_type="application/octet-stream", headers=headers)
+
+
+def safe_name(name: str) -> str:
+    """Return the last part of a name, without what systems take for more than a character."""
+    last = name.replace("\\", "/").rpartition("/")[2]
+    return "".join(sign if sign.isprintable() else "_" for sign in last)[-MAX_NAME:]

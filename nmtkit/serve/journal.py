@@ -1,0 +1,36 @@
+"""The server's log: one JSON object a line."""
+
+import json
+import sys
+import time
+from typing import TextIO
+
+
+class Journal:
+    """Writes events.
+
+    :param texts: also write texts of requests.
+    :param stream: by default stderr.
+    """
+
+    def __init__(self, texts: bool = False, stream: TextIO | None = None) -> None:
+        self.texts = texts
+        self._stream = stream
+
+    def write(self, event: str, **fields: object) -> None:
+        """Write an event; a log that cannot be written does not stop the server."""
+        record = {"time": _now(), "event": event, **fields}
+        try:
+            print(
+                json.dumps(record, ensure_ascii=True, default=str),
+                file=self._stream or sys.stderr,
+                flush=True,
+            )
+        except (OSError, ValueError):
+            return
+
+
+def _now() -> str:
+    seconds = time.time()
+    moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+    return f"{moment}.{int(seconds % 1 * 1000):03d}Z"

@@ -1,0 +1,112 @@
+"""The languages of the models: their names, and which one a text is in."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from nmtkit.extras import install_command
+from nmtkit.preprocessing.languages import language_name
+from nmtkit.serve.errors import RequestError
+from nmtkit.serve.job import Pair
+from nmtkit.text.languages import base_language
+
+AUTO = "auto"
+"""Source language of requests that want it detected."""
+
+MAX_CHARACTERS = 2_000
+"""Characters of a text by which its language is detected."""
+
+MIN_CONFIDENCE = 0.05
+"""Probability below which a language is not named."""
+
+
+class Languages:
+    """The languages of some pairs.
+
+    :param pairs: source and target languages, as models name them.
+    """
+
+    def __init__(self, pairs: Iterable[Pair]) -> None:
+        self.pairs = list(pairs)
+        self.sources = list(dict.fromkeys(source for source, _ in self.pairs))
+        self.targets = list(dict.fromkeys(target for _, target in self.pairs))
+
+    def listing(self) -> list[dict[str, Any]]:
+        """Return the source languages as LibreTranslate lists them: code, name, targets."""
+        return [
+            {"code": code, "name": name_of(code), "targets": self.targets_of(code)}
+            for code in self.sources
+        ]
+
+    def targets_of(self, source: str) -> list[str]:
+        """Return the languages into which there is a model."""
+        return [target for one, target in self.pairs if one == source]
+
+    def pair(self, source: str, target: str, text: str = "") -> tuple[Pair, float | None]:
+        """Return the pair of models for the languages of a request.
+
+        A language without a script or region stands for one that has them, and the reverse.
+
+        :param source: a code, or `auto`. text: by which the language is detected.
+        :return: the pair, and how probable its source language is if it was detected.
+        :raises RequestError: there is no such model.
+        """
+        if source.lower() == AUTO:
+            return self._detected(target, text)
+        for wanted in ((source, target), (base_language(source), base_language(target))):
+            for pair in self.pairs:
+                if _alike(pair[0], wanted[0]) and _alike(pair[1], wanted[1]):
+                    return pair, None
+        known = ", ".join(f"{one}-{other}" for one, other in self.pairs)
+        raise RequestError(
+            400, f"{source[:20]} to {target[:20]} is not supported; this server has {known}"
+        )
+
+    def _detected(self, target: str, text: str) -> tuple[Pair, float | None]:
+        candidates = [
+            pair for pair in self.pairs if _alike(base_language(pair[1]), base_language(target))
+        ]
+        if not candidates:
+            raise RequestError(400, f"{target[:20]} is not supported as a target language")
+        found = dict(detect(text))
+        best = max(candidates, key=lambda pair: found.get(base_language(pair[0]), 0.0))
+        return best, found.get(base_language(best[0]), 0.0)
+
+
+def _alike(one: str, other: str) -> bool:
+    return one.lower() == other.lower().replace("_", "-") or base_language(one) == other.lower()
+
+
+def name_of(code: str) -> str:
+    """Return the English name of a language, or its code if it has none."""
+    try:
+        name = language_name(code)
+    except Exception:  # a code of a model's own
+        return code
+    return name if "-" not in code else f"{name} ({code})"
+
+
+def detect(text: str) -> Sequence[tuple[str, float]]:
+    """Return the languages of a text, the most probable first, with their probabilities.
+
+    :raises RequestError: the identifier is not installed.
+    """
+    if not any(map(str.isalpha, text)):
+        return []
+    found: Sequence[tuple[str, float]] = _identifier().rank(text[:MAX_CHARACTERS])
+    return found
+
+
+@cache
+def _identifier() -> Any:
+    try:
+        from py3langid.langid import MODEL_FILE, LanguageIdentifier
+    except ImportError as error:
+        sentence = f"this server detects no languages; install: {install_command('serve')}"
+        raise RequestError(501, sentence) from error
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+
+
+def as_detection(language: str, probability: float) -> Mapping[str, Any]:
+    """Return a language as LibreTranslate reports it, with a confidence in percent."""
+    return {"confidence": round(100 * probability, 1), "language": language}

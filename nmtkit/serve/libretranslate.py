@@ -1,0 +1,171 @@
+"""LibreTranslate's API, as its clients use it.
+
+Facts about it: https://docs.libretranslate.com/ and the OpenAPI description of its server.
+"""
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from nmtkit.serve.errors import RequestError
+from nmtkit.serve.fields import Fields, clean, number_field, read_fields, text_field
+from nmtkit.serve.job import LineResult, Pair
+from nmtkit.serve.languages import MIN_CONFIDENCE, as_detection, detect, name_of
+from nmtkit.serve.lines import joined_text, split_text
+from nmtkit.serve.service import Service, while_connected
+from nmtkit.serve.task import Task
+
+FRONTEND_TIMEOUT = 500
+"""Milliseconds that LibreTranslate's own page waits after a key; its clients expect the entry."""
+
+
+class LibreTranslate:
+    """The endpoints of LibreTranslate that concern text.
+
+    :param service: of the server.
+    """
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def routes(self) -> list[Route]:
+        """Return the routes."""
+        return [
+            Route("/translate", self.translate, methods=["POST"]),
+            Route("/detect", self.detect, methods=["POST"]),
+            Route("/languages", self.languages, methods=["GET"]),
+            Route("/frontend/settings", self.settings, methods=["GET"]),
+        ]
+
+    async def translate(self, request: Request) -> Response:
+        """Translate a text, or each text of a list."""
+        service = self._service
+        fields = await read_fields(request, service.limits)
+        client = service.admit(request, fields)
+        texts, is_list = _texts(fields)
+        alternatives = number_field(fields, "alternatives", service.limits.alternatives)
+        task = Task(alternatives=alternatives, markup=service.markup(fields, "format"))
+        source, target = text_field(fields, "source"), text_field(fields, "target")
+        lines = [line for text in texts for line in split_text(text)[0]]
+        service.check_size(texts, lines)
+        task = service.task(fields, task)
+        pairs = [service.languages.pair(source, target, text) for text in texts]
+        request.state.note = {"characters": sum(map(len, texts)), "lines": len(lines)}
+        if service.journal.texts:
+            request.state.note["texts"] = texts
+        work = self._translated(texts, [pair for pair, _ in pairs], task, client)
+        translated = await while_connected(request, work)
+        return JSONResponse(_answer(translated, pairs, is_list, task))
+
+    async def _translated(
+        self, texts: list[str], pairs: list[Pair], task: Task, client: str
+    ) -> list[tuple[str, list[str], list[LineResult]]]:
+        """Return each text's translation, its alternatives, and the results of its lines."""
+        engine = self._service.engine
+        jobs, endings_of = [], []
+        try:
+            for text, pair in zip(texts, pairs, strict=True):
+                lines, endings = split_text(text)
+                jobs.append(await engine.submit(pair, lines, task, client))
+                endings_of.append(endings)
+            translated = []
+            for job, endings in zip(jobs, endings_of, strict=True):
+                results = await job.all_results()
+                text = joined_text((line["text"] for line in results), endings)
+                translated.append((text, _alternatives(results, endings, task), results))
+            return translated
+        finally:
+            for job in jobs:
+                job.cancel()
+
+    async def detect(self, request: Request) -> Response:
+        """Detect the language of a text."""
+        service = self._service
+        fields = await read_fields(request, service.limits)
+        service.admit(request, fields)
+        text = text_field(fields, "q")
+        service.check_size([text], [])
+        found = [as_detection(*one) for one in detect(text)[:5] if one[1] >= MIN_CONFIDENCE]
+        return JSONResponse(found)
+
+    async def languages(self, request: Request) -> Response:
+        """List the languages."""
+        return JSONResponse(self._service.languages.listing())
+
+    async def settings(self, request: Request) -> Response:
+        """Tell what LibreTranslate's clients ask for before they begin."""
+        service = self._service
+        listing = service.languages.listing()
+        first = listing[0]
+        target = first["targets"][0]
+        return JSONResponse(
+            {
+                "apiKeys": service.needs_keys,
+                "charLimit": service.limits.characters,
+                "filesTranslation": True,
+                "frontendTimeout": FRONTEND_TIMEOUT,
+                "keyRequired": service.needs_keys,
+                "language": {
+                    "source": {"code": first["code"], "name": first["name"]},
+                    "target": {"code": target, "name": name_of(target)},
+                },
+                "suggestions": False,
+                "supportedFilesFormat": service.engine.endings,
+            }
+        )
+
+
+def _texts(fields: Fields) -> tuple[list[str], bool]:
+    """Return the texts of a request, and whether they were a list."""
+    value = fields.get("q")
+    if not isinstance(value, list):
+        return [text_field(fields, "q")], False
+    if not all(isinstance(text, str) for text in value):
+        raise RequestError(400, "Invalid request: q has an entry that is not a string")
+    return [clean(text) for text in value], True
+
+
+def _alternatives(results: list[LineResult], endings: list[str], task: Task) -> list[str]:
+    """Return further translations of a text: the n-th is of the n-th best of each line."""
+    count = max((len(line["alternatives"]) for line in results), default=0)
+    texts = [
+        joined_text(
+            ([line["text"], *line["alternatives"]][min(number, len(line["alternatives"]))]
+             for line in results),
+            endings,
+        )
+        for number in range(1, min(count, task.alternatives) + 1)
+    ]  # fmt: skip
+    return texts
+
+
+def _answer(
+    translated: list[tuple[str, list[str], list[LineResult]]],
+    pairs: list[tuple[Pair, float | None]],
+    is_list: bool,
+    task: Task,
+) -> dict[str, Any]:
+    """Return the answer as LibreTranslate's clients expect it, and more that was asked for."""
+    values: dict[str, list[Any]] = {"translatedText": [text for text, _, _ in translated]}
+    if any(probability is not None for _, probability in pairs):
+        values["detectedLanguage"] = [
+            as_detection(pair[0], probability or 0.0) for pair, probability in pairs
+        ]
+    if task.alternatives:
+        values["alternatives"] = [alternatives for _, alternatives, _ in translated]
+    if task.confidence:
+        values["confidence"] = [_lowest(results) for _, _, results in translated]
+    if task.glossary is not None or task.terms:
+        values["missingTerms"] = [
+            [term for line in results for term in line["missing_terms"]]
+            for _, _, results in translated
+        ]
+    return {name: value if is_list else value[0] for name, value in values.items()}
+
+
+def _lowest(results: list[LineResult]) -> float | None:
+    """Return the confidence of the line that is most doubtful."""
+    known = [line["confidence"] for line in results if line.get("confidence") is not None]
+    return min(known, default=None)

@@ -1,0 +1,258 @@
+"""The models of all pairs: loading, replacing without a pause, unloading when idle."""
+
+import asyncio
+import contextlib
+import time
+from pathlib import Path
+from typing import Any
+
+from nmtkit.errors import ModelError
+from nmtkit.serve.errors import RequestError
+from nmtkit.serve.job import Pair
+from nmtkit.serve.journal import Journal
+from nmtkit.serve.model_process import ModelProcess, Worker
+from nmtkit.serve.settings import ModelSettings
+
+RETRY_SECONDS = 5.0
+"""Time after which loading is tried again, when it has failed."""
+
+WATCHED = ("config.toml", "params.best.safetensors", "params.last.safetensors", "fast.json")
+"""Files by which a folder is seen to be another one."""
+
+
+class Generation:
+    """One loading of a model: its process, and the workers that are idle."""
+
+    def __init__(self, process: ModelProcess, number: int) -> None:
+        self.process, self.number = process, number
+        self.pieces = 0
+        self.is_old = False
+        self._idle: list[Worker] = []
+
+    async def take_worker(self) -> Worker:
+        """Return an idle worker, or a new one.
+
+        :raises WorkerEnded: the host has ended.
+        """
+        self.pieces += 1
+        try:
+            return self._idle.pop() if self._idle else await self.process.new_worker()
+        except BaseException:
+            self.pieces -= 1
+            raise
+
+    def give_back(self, worker: Worker | None) -> None:
+        """Take back a worker after a piece; None if it has ended."""
+        self.pieces -= 1
+        if worker is not None:
+            self._idle.append(worker)
+
+    async def end(self) -> None:
+        """End all processes."""
+        for worker in self._idle:
+            worker.writer.close()
+        self._idle.clear()
+        await self.process.end()
+
+
+class ServedModel:
+    """The model of a pair, whether it is loaded or not.
+
+    pair: source and target language. folders: its folder, or those of an ensemble.
+
+    :param settings: of all models. journal: for what happens.
+    """
+
+    def __init__(self, pair: Pair, settings: ModelSettings, journal: Journal) -> None:
+        self.pair = pair
+        self.folders = settings.folders[pair]
+        self.current: Generation | None = None
+        self.jobs = 0
+        self.last_used = time.monotonic()
+        self.loads = 0
+        self.failure: str | None = None
+        self.endings: list[str] = []
+        self._settings, self._journal = settings, journal
+        self._loading: asyncio.Task[None] | None = None
+        self._seen: object = None
+        self._ending: set[asyncio.Task[None]] = set()
+
+    @property
+    def name(self) -> str:
+        """The pair as in options and metrics: `en-fr`."""
+        return "-".join(self.pair)
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether pieces can be translated now."""
+        return self.current is not None
+
+    async def ready(self) -> None:
+        """Wait until the model is loaded.
+
+        :raises RequestError: it cannot be loaded.
+        """
+        if self.current is not None:
+            return
+        try:
+            await asyncio.shield(self.load())
+        except ModelError as error:
+            sentence = f"the model of {self.name} cannot be loaded now"
+            raise RequestError(503, sentence, int(RETRY_SECONDS)) from error
+
+    def load(self) -> "asyncio.Task[None]":
+        """Load the model, or another one in its place; requests go on meanwhile.
+
+        :return: the loading, which is shared by all who wait for it. It raises ModelError if the
+            model cannot be loaded; an earlier one then stays.
+        """
+        if self._loading is None or self._loading.done():
+            self._loading = asyncio.create_task(self._load())
+            self._loading.add_done_callback(_look_at)
+        return self._loading
+
+    async def _load(self) -> None:
+        self._seen = self._look()
+        try:
+            process = await ModelProcess.start(self._for_host())
+        except (ModelError, OSError) as error:
+            self.failure = str(error)
+            self._journal.write("model_failed", model=self.name, reason=str(error))
+            raise ModelError(str(error)) from error
+        self.failure = None
+        self.loads += 1
+        old, self.current = self.current, Generation(process, self.loads)
+        self.endings = process.facts.pop("endings")
+        self._journal.write("model_loaded", model=self.name, load=self.loads, **process.facts)
+        watch = asyncio.create_task(self._watch_host(self.current))
+        self._ending.add(watch)
+        watch.add_done_callback(self._ending.discard)
+        if old is not None:
+            self._retire(old)
+
+    def _for_host(self) -> dict[str, Any]:
+        settings = self._settings
+        return {
+            "folders": [str(folder) for folder in self.folders],
+            "glossaries": {name: str(file) for name, file in settings.glossaries.items()},
+            "device": settings.device,
+            "params": settings.params,
+            "search": dict(settings.search),
+            "fast": settings.fast,
+            "batch_size": settings.batch_size,
+        }
+
+    async def _watch_host(self, generation: Generation) -> None:
+        """Load the model again when its host ends by itself."""
+        await generation.process.ended()
+        if self.current is generation:
+            self.current = None
+            self._journal.write("host_ended", model=self.name)
+            self._retire(generation)
+            with contextlib.suppress(ModelError):
+                await self.load()
+
+    def _retire(self, generation: Generation) -> None:
+        generation.is_old = True
+        self.release(generation)
+
+    def release(self, generation: Generation) -> None:
+        """End a generation that was replaced, once its last piece is translated."""
+        if generation.is_old and not generation.pieces:
+            task = asyncio.create_task(generation.end())
+            self._ending.add(task)
+            task.add_done_callback(self._ending.discard)
+
+    def unload(self) -> None:
+        """End the model's processes, to be loaded again when it is needed."""
+        old, self.current = self.current, None
+        if old is not None:
+            self._journal.write("model_unloaded", model=self.name)
+            self._retire(old)
+
+    def has_changed(self) -> bool:
+        """Return whether there is another model under the same name, and it is complete."""
+        look = self._look()
+        return look != self._seen and any(look)
+
+    def _look(self) -> list[object]:
+        return [_identity(folder / name) for folder in self.folders for name in WATCHED]
+
+    async def end(self) -> None:
+        """End everything."""
+        if self._loading is not None:
+            self._loading.cancel()
+            await asyncio.gather(self._loading, return_exceptions=True)
+        old, self.current = self.current, None
+        if old is not None:
+            await old.end()
+        await asyncio.gather(*self._ending, return_exceptions=True)
+
+
+class ModelPool:
+    """The models of all pairs.
+
+    :param settings: of the models. journal: for what happens.
+    """
+
+    def __init__(self, settings: ModelSettings, journal: Journal) -> None:
+        self._settings = settings
+        self.models = {pair: ServedModel(pair, settings, journal) for pair in settings.folders}
+        self._tending: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Load all models, one after another.
+
+        :raises ModelError: one cannot be loaded.
+        """
+        for model in self.models.values():
+            await model.load()
+        self._tending = asyncio.create_task(self._tend())
+
+    async def _tend(self) -> None:
+        """Replace and unload models as their folders and their use say."""
+        interval = min([s for s in (self._settings.watch, self._settings.unload_idle / 2) if s > 0]
+                       or [60.0])  # fmt: skip
+        looks: dict[Pair, list[object]] = {}
+        while True:
+            await asyncio.sleep(interval)
+            for pair, model in self.models.items():
+                self._unload_if_idle(model)
+                if self._settings.watch and model.is_loaded and model.has_changed():
+                    look = model._look()
+                    if looks.get(pair) == look:  # nothing is being copied any more
+                        await asyncio.gather(model.load(), return_exceptions=True)
+                    looks[pair] = look
+
+    def _unload_if_idle(self, model: ServedModel) -> None:
+        limit = self._settings.unload_idle
+        idle = time.monotonic() - model.last_used
+        if limit and model.is_loaded and not model.jobs and idle > limit:
+            model.unload()
+
+    async def reload(self) -> None:
+        """Load all models again that are loaded now; those that fail stay as they are."""
+        for model in self.models.values():
+            if model.is_loaded:
+                await asyncio.gather(model.load(), return_exceptions=True)
+
+    async def end(self) -> None:
+        """End all processes."""
+        if self._tending is not None:
+            self._tending.cancel()
+            await asyncio.gather(self._tending, return_exceptions=True)
+        await asyncio.gather(*(model.end() for model in self.models.values()))
+
+
+def _identity(path: Path) -> object:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size)
+
+
+def _look_at(task: "asyncio.Task[None]") -> None:
+    """Take note of a loading's error, which was written to the log."""
+    if not task.cancelled():
+        task.exception()

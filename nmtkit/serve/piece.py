@@ -1,0 +1,212 @@
+"""Translation of one piece of work in a worker: lines of the same task, and what clients see."""
+
+import inspect
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from nmtkit.errors import ConfigError, DataError, ModelError
+from nmtkit.inference.markup_translator import MarkupTranslator, read_patterns
+from nmtkit.inference.translation import Translation
+from nmtkit.inference.translator import Translator
+from nmtkit.serve.task import Task, TermPairs
+from nmtkit.text.glossary import Glossary, Term
+from nmtkit.text.glossary_file import parse_term
+from nmtkit.text.markers import HYPHEN
+from nmtkit.text.word_offsets import word_offsets
+
+LineResult = dict[str, Any]
+"""What clients learn about a line: see `line_result`."""
+
+MAX_KEPT = 32
+"""Translators with terms of a request that are kept, as one who types sends the same terms."""
+
+MIN_WEIGHT = 0.02
+"""Attention weights below this are not sent; rows have as many entries as words of the source."""
+
+Value = TypeVar("Value")
+
+
+class PieceTranslator:
+    """Translates pieces with one model or ensemble.
+
+    :param translator: of the model.
+    :param glossaries: by their names.
+    """
+
+    def __init__(self, translator: Translator, glossaries: Mapping[str, Glossary]) -> None:
+        self._translator = translator
+        self._glossaries = glossaries
+        self._kept: OrderedDict[Task, Translator] = OrderedDict()
+
+    def translate(
+        self, lines: Sequence[str], prefixes: Sequence[str] | None, task: Task
+    ) -> list[LineResult]:
+        """Translate lines that have the same task.
+
+        :param prefixes: the beginning of each translation, or None.
+        :return: the result of each line.
+        :raises DataError: a term is no term.
+        :raises ConfigError, ModelError: the model cannot do what the task asks for.
+        """
+        translator = self._for_task(task)
+        if task.continuations:
+            return [
+                _continuations(translator, line, prefix, task.continuations)
+                for line, prefix in zip(lines, prefixes or [""] * len(lines), strict=True)
+            ]
+        n_best = task.alternatives + 1
+        search: dict[str, Any] = {}
+        if n_best > translator.search.beam:
+            search["beam"] = n_best
+        if prefixes is not None and any(prefixes):
+            _require("prefixes", translator.translate)
+            search["prefixes"] = prefixes
+        if task.markup is not None:
+            keeper = _markup_translator(translator, task.markup)
+            results = keeper.translate(lines, n_best, **search)
+        else:
+            results = translator.translate(lines, n_best, alignments=task.details, **search)
+        pairs = zip(lines, results, strict=True)
+        return [line_result(line, n_best, task, translator) for line, n_best in pairs]
+
+    def translate_file(self, document: dict[str, Any], task: Task) -> dict[str, Any]:
+        """Translate a file; see `document.translate_file`."""
+        from nmtkit.serve.document import translate_file
+
+        return translate_file(self._for_task(task), document, task)
+
+    def _for_task(self, task: Task) -> Translator:
+        """Return a translator for the terms and the confidence of a task."""
+        key = Task(glossary=task.glossary, terms=task.terms, confidence=task.confidence)
+        if key not in self._kept:
+            self._kept[key] = self._new_translator(key)
+            if len(self._kept) > MAX_KEPT:
+                self._kept.popitem(last=False)
+        self._kept.move_to_end(key)
+        return self._kept[key]
+
+    def _new_translator(self, task: Task) -> Translator:
+        translator = self._translator
+        if task.glossary is not None and task.glossary not in self._glossaries:
+            raise ConfigError(f"no glossary '{task.glossary}'")  # after a reload without it
+        if task.glossary is not None or task.terms:
+            named = self._glossaries[task.glossary].terms if task.glossary is not None else ()
+            translator = translator.with_terms(Glossary([*terms_of(task.terms), *named]))
+        return with_confidence(translator) if task.confidence else translator
+
+
+def with_confidence(translator: Translator) -> Translator:
+    """Return a translator that knows confidences, or the same one if its model is not calibrated.
+
+    Clients then get null: they still want the translation.
+    """
+    method: Any = getattr(translator, "with_confidence", None)
+    if method is None:
+        return translator
+    try:
+        calibrated: Translator = method()
+    except ModelError:
+        return translator
+    return calibrated
+
+
+def terms_of(pairs: TermPairs) -> list[Term]:
+    """Return the terms of a request.
+
+    :raises DataError: one is no term.
+    """
+    for pair in pairs:
+        if any(sign in text for text in pair for sign in "\t\r\n"):
+            raise DataError("terms: a term has a tab or a line break; leave it out")
+    return [parse_term("\t".join(pair), "terms") for pair in pairs]
+
+
+def line_result(
+    line: str, translations: Sequence[Translation], task: Task, translator: Translator
+) -> LineResult:
+    """Return the result of a line for clients.
+
+    text: the best translation. alternatives: others, none twice. missing_terms: those it lacks.
+    finished: False if it reached the maximum length. score: log p. The other entries stand in
+    `docs/reference/http-api.md`.
+    """
+    best = translations[0]
+    texts = dict.fromkeys(one.text for one in translations[1:])
+    result: LineResult = {
+        "text": best.text,
+        "alternatives": [text for text in texts if text != best.text],
+        "missing_terms": list(best.missing_terms),
+        "finished": best.finished,
+        "score": best.score,
+    }
+    if task.details:
+        result |= _details(line, best, translator)
+    if task.confidence:
+        confidences = getattr(best, "word_confidences", None)
+        result["confidence"] = getattr(best, "confidence", None)
+        result["word_confidences"] = None if confidences is None else list(confidences)
+    return result
+
+
+def _details(line: str, best: Translation, translator: Translator) -> LineResult:
+    """Return the words of both sides with their places, the alignment and the words' scores."""
+    alignment = best.word_alignment
+    if alignment is None or best.alignment is None:
+        return {"source_words": [], "target_words": [], "alignment": [], "word_scores": []}
+    sources, targets = len(alignment.src_words), len(alignment.tgt_words)
+    weights = alignment.matrix[:targets, :sources].tolist()
+    links = [
+        [target, source, round(weight, 3)]
+        for target, row in enumerate(weights)
+        for source, weight in enumerate(row)
+        if weight >= MIN_WEIGHT
+    ]
+    return {
+        "source_words": _placed(alignment.src_words, line),
+        "target_words": _placed(alignment.tgt_words, best.text),
+        "alignment": links,
+        "word_scores": _word_scores(best, translator),
+    }
+
+
+def _placed(words: Sequence[str], text: str) -> list[dict[str, Any]]:
+    """Return words with the offsets in a text, in characters, where they begin and end."""
+    plain = ["-" if word == HYPHEN else word for word in words]
+    places = word_offsets(plain, text)
+    return [
+        {"text": word, "start": start, "end": end}
+        for word, (start, end) in zip(plain, places, strict=True)
+    ]
+
+
+def _word_scores(best: Translation, translator: Translator) -> list[float]:
+    """Return log p of each target word, the sum over its subwords."""
+    words, indices = translator.ensemble.first.tgt_text.join(best.tokens)
+    scores = [0.0] * len(words)
+    for index, score in zip(indices, best.word_scores, strict=False):  # without that of `</s>`
+        scores[index] += score
+    return [round(score, 4) for score in scores]
+
+
+def _continuations(translator: Translator, line: str, prefix: str, n: int) -> LineResult:
+    """Return the n best ways to go on after a prefix."""
+    method: Any = getattr(translator, "alternatives", None)
+    if method is None:
+        raise ModelError("alternatives after a prefix are not available in this version of nmtkit")
+    found = method(line, prefix, n) if line.strip() else []
+    return {
+        "continuations": [
+            {"text": one.text, "word": one.word, "score": float(one.score)} for one in found
+        ]
+    }
+
+
+def _markup_translator(translator: Translator, markup: str) -> MarkupTranslator:
+    return MarkupTranslator(translator, markup, read_patterns([], placeholders=True))
+
+
+def _require(parameter: str, function: object) -> None:
+    """Raise ModelError if a function of this version has no such parameter."""
+    if parameter not in inspect.signature(function).parameters:  # type: ignore[arg-type]
+        raise ModelError("prefixes are not available in this version of nmtkit")

@@ -1,0 +1,236 @@
+"""Who is served next: lines of like tasks in pieces, fairly among clients and their requests.
+
+Lines wait in queues, one for each model and task, because only those are searched together. A piece
+takes one line of each client in turn, and of each of a client's requests in turn, until it is worth
+`PIECE_SECONDS`. So a book is translated a few lines at a time, and a sentence that comes later is
+in the next piece. A line that is worth more is a piece of its own.
+"""
+
+from collections import OrderedDict, deque
+from collections.abc import Hashable, Iterator
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+PIECE_SECONDS = 0.2
+"""Estimated time of a piece; a line that comes meanwhile waits as long for its turn."""
+
+MAX_LINES = 64
+"""Lines of a piece; more make search no faster."""
+
+MIN_SHARE = 8
+"""Lines of a piece at least, if there are as many, though other cores are free."""
+
+FIRST_SIZE = 1_000.0
+"""Characters of a piece before a model was measured."""
+
+MIN_SIZE, MAX_SIZE = 50.0, 100_000.0
+"""Bounds of the characters of a piece."""
+
+FADING = 0.95
+"""Weight of what was known of a model's speed when a piece was measured."""
+
+MAX_FITS = 1_000
+"""Models and tasks whose speed is remembered."""
+
+
+class Request(Protocol):
+    """A request that has lines."""
+
+    @property
+    def client(self) -> Hashable:
+        """Who sent it."""
+        ...
+
+
+Key = TypeVar("Key", bound=Hashable)
+Item = TypeVar("Item", bound=Request)
+
+
+class Waiting(NamedTuple, Generic[Item]):
+    """A line that waits.
+
+    position: of the line in its request. size: its characters. alone: it must not be in a piece
+    with others, as one with it has failed.
+    """
+
+    request: Item
+    position: int
+    size: int
+    alone: bool = False
+
+
+class Piece(NamedTuple, Generic[Key, Item]):
+    """Lines to be searched together."""
+
+    key: Key
+    lines: list[Waiting[Item]]
+    size: int
+
+
+class Turns(Generic[Item]):
+    """The lines of one queue, in the order in which they are served."""
+
+    def __init__(self) -> None:
+        self._clients: OrderedDict[Hashable, OrderedDict[int, deque[Waiting[Item]]]] = OrderedDict()
+        self.lines = 0
+
+    def put(self, line: Waiting[Item], first: bool = False) -> None:
+        """Add a line to those of its request.
+
+        :param first: before the others.
+        """
+        requests = self._clients.setdefault(line.request.client, OrderedDict())
+        lines = requests.setdefault(id(line.request), deque())
+        lines.appendleft(line) if first else lines.append(line)
+        self.lines += 1
+
+    def take(self, max_lines: int, max_size: float) -> list[Waiting[Item]]:
+        """Take the lines whose turn it is: at least one, if there are any.
+
+        :param max_lines: at most so many.
+        :param max_size: together of at most so many characters, unless it is one line.
+        """
+        taken: list[Waiting[Item]] = []
+        size = 0
+        passed = 0
+        while len(taken) < max_lines and passed < len(self._clients):
+            line = self._next()
+            fits = not taken or (size + line.size <= max_size and not line.alone)
+            if not fits:
+                self._advance(took=False)
+                passed += 1
+                continue
+            self._advance(took=True)
+            passed = 0
+            taken.append(line)
+            size += line.size
+            if line.alone:
+                break
+        return taken
+
+    def _next(self) -> Waiting[Item]:
+        requests = next(iter(self._clients.values()))
+        return next(iter(requests.values()))[0]
+
+    def _advance(self, took: bool) -> None:
+        """Let the next client, and the next request of this one, have their turn."""
+        client, requests = next(iter(self._clients.items()))
+        number, lines = next(iter(requests.items()))
+        if took:
+            lines.popleft()
+            self.lines -= 1
+        requests.move_to_end(number)
+        if not lines:
+            del requests[number]
+        self._clients.move_to_end(client)
+        if not requests:
+            del self._clients[client]
+
+    def remove(self, request: Item) -> list[Waiting[Item]]:
+        """Remove the lines of a request that still wait."""
+        requests = self._clients.get(request.client, OrderedDict())
+        lines = requests.pop(id(request), deque())
+        if not requests:
+            self._clients.pop(request.client, None)
+        self.lines -= len(lines)
+        return list(lines)
+
+
+class Scheduler(Generic[Key, Item]):
+    """The queues of all models and tasks."""
+
+    def __init__(self) -> None:
+        self._queues: OrderedDict[Key, Turns[Item]] = OrderedDict()
+        self.lines = 0
+        self.size = 0
+
+    def put(self, key: Key, line: Waiting[Item], first: bool = False) -> None:
+        """Let a line wait; see `Turns.put`."""
+        self._queues.setdefault(key, Turns()).put(line, first)
+        self.lines += 1
+        self.size += line.size
+
+    def take(self, rates: "Rates[Key]", free: int) -> Piece[Key, Item] | None:
+        """Take the next piece; None if nothing waits.
+
+        :param rates: speed of the models.
+        :param free: workers that wait for a piece, this one included.
+        """
+        key = next(iter(self._queues), None)
+        if key is None:
+            return None
+        turns = self._queues[key]
+        share = max(-(-turns.lines // free), MIN_SHARE)
+        lines = turns.take(min(share, MAX_LINES), rates.size(key))
+        self._queues.move_to_end(key)
+        if not turns.lines:
+            del self._queues[key]
+        size = sum(line.size for line in lines)
+        self.lines -= len(lines)
+        self.size -= size
+        return Piece(key, lines, size)
+
+    def remove(self, key: Key, request: Item) -> int:
+        """Remove the lines of a request that still wait; return their number."""
+        turns = self._queues.get(key)
+        if turns is None:
+            return 0
+        removed = turns.remove(request)
+        if not turns.lines:
+            del self._queues[key]
+        self.lines -= len(removed)
+        self.size -= sum(line.size for line in removed)
+        return len(removed)
+
+    def keys(self) -> Iterator[Key]:
+        """Yield the models and tasks for which lines wait."""
+        return iter(self._queues)
+
+
+class Rates(Generic[Key]):
+    """How long pieces take, for each model and task: a fixed time, and one for each character.
+
+    Both are fitted to the pieces so far, the last ones counting most. A step of search costs nearly
+    the same for one sentence as for a few, so the time of small pieces tells little of large ones.
+    """
+
+    def __init__(self) -> None:
+        self._fits: OrderedDict[Key, _Fit] = OrderedDict()
+
+    def size(self, key: Key) -> float:
+        """Return the characters of a piece that takes `PIECE_SECONDS`."""
+        return self._fits[key].size_of(PIECE_SECONDS) if key in self._fits else FIRST_SIZE
+
+    def seconds(self, key: Key, size: float) -> float:
+        """Return the time that pieces of together so many characters take."""
+        return PIECE_SECONDS * size / self.size(key)
+
+    def add(self, piece: Piece[Key, Item], seconds: float) -> None:
+        """Learn from a piece."""
+        self._fits.setdefault(piece.key, _Fit()).add(piece.size, seconds)
+        self._fits.move_to_end(piece.key)
+        if len(self._fits) > MAX_FITS:  # tasks with terms of their own
+            self._fits.popitem(last=False)
+
+
+class _Fit:
+    """A line through points (size, seconds), by least squares with fading weights."""
+
+    def __init__(self) -> None:
+        self._weight = self._x = self._y = self._xx = self._xy = 0.0
+
+    def add(self, size: float, seconds: float) -> None:
+        """Add a point."""
+        for name, value in (("_weight", 1.0), ("_x", size), ("_y", seconds),
+                            ("_xx", size * size), ("_xy", size * seconds)):  # fmt: skip
+            setattr(self, name, getattr(self, name) * FADING + value)
+
+    def size_of(self, seconds: float) -> float:
+        """Return the size of a piece that takes so long; with points of one size, a guess."""
+        x, y = self._x / self._weight, self._y / self._weight
+        variance = self._xx / self._weight - x * x
+        slope = y / max(x, 1.0) / 2
+        if variance > (x / 10) ** 2:
+            slope = (self._xy / self._weight - x * y) / variance
+        slope = min(max(slope, y / max(x, 1.0) / 10, 1e-7), y / max(x, 1.0) or 1e-7)
+        fixed = max(y - slope * x, 0.0)
+        return min(max((seconds - fixed) / slope, MIN_SIZE), MAX_SIZE)

@@ -1,0 +1,157 @@
+"""Running the server: the socket, signals, and an end that loses no request."""
+
+import asyncio
+import contextlib
+import signal
+import socket
+from collections.abc import Iterator
+
+import uvicorn
+
+from nmtkit.errors import ConfigError, NmtkitError
+from nmtkit.serve.app import make_app
+from nmtkit.serve.service import Service
+from nmtkit.serve.settings import ServerSettings
+
+BACKLOG = 1024
+"""Connections that the system keeps until they are accepted."""
+
+KEEP_ALIVE_SECONDS = 15
+"""Time that a connection without a request is kept."""
+
+MAX_HEADER_BYTES = 16_384
+"""Size of the headers of a request."""
+
+
+def serve(settings: ServerSettings) -> None:
+    """Serve until a signal ends it: SIGTERM or Ctrl-C; requests at work are answered before.
+
+    SIGHUP loads the models, their glossaries and the keys again.
+
+    :raises NmtkitError: a model or a file cannot be loaded, or the address cannot be used.
+    """
+    service = Service(settings)
+    listener = listen(settings.host, settings.port)
+    with contextlib.closing(listener):
+        asyncio.run(Server(service, listener).run())
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens.
+
+    :raises ConfigError: the address is not one of this machine, or the port is taken.
+    """
+    try:
+        family, _, _, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.create_server(address[:2], family=family, backlog=BACKLOG)
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ConfigError(
+            f"{host} port {port}: cannot listen there ({reason}); give another --host or --port"
+        ) from error
+    listener.setblocking(False)
+    return listener
+
+
+class Server(uvicorn.Server):
+    """A uvicorn that leaves signals to nmtkit.
+
+    :param service: of the server. listener: the socket.
+    """
+
+    def __init__(self, service: Service, listener: socket.socket) -> None:
+        limits = service.limits
+        super().__init__(
+            uvicorn.Config(
+                make_app(service),
+                log_config=None,
+                log_level="critical",
+                access_log=False,
+                lifespan="off",
+                http="h11",
+                ws="websockets-sansio",
+                ws_max_size=limits.body,
+                proxy_headers=False,
+                server_header=False,
+                limit_concurrency=limits.connections,
+                timeout_keep_alive=KEEP_ALIVE_SECONDS,
+                timeout_graceful_shutdown=5,
+                h11_max_incomplete_event_size=MAX_HEADER_BYTES,
+            )
+        )
+        self._service, self._listener = service, listener
+        self._failure: NmtkitError | None = None
+        self._draining: asyncio.Task[None] | None = None
+        self._reloading: asyncio.Task[None] | None = None
+
+    async def run_here(self) -> None:
+        """Serve until `stop` is called.
+
+        Models are loaded meanwhile: requests wait for them, and `/ready` says when they are there.
+
+        :raises ModelError: a model cannot be loaded.
+        """
+        engine = self._service.engine
+        starting = asyncio.create_task(self._start())
+        try:
+            await self._serve([self._listener])
+        finally:
+            starting.cancel()
+            await asyncio.gather(starting, return_exceptions=True)
+            await engine.end()
+        if self._failure is not None:
+            raise self._failure
+
+    async def _start(self) -> None:
+        try:
+            await self._service.engine.start()
+        except NmtkitError as error:
+            self._failure = error
+            self.should_exit = True
+            return
+        address = self._listener.getsockname()
+        self._service.journal.write("ready", host=address[0], port=address[1])
+
+    async def run(self) -> None:  # type: ignore[override]
+        """Serve until a signal."""
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGTERM, self.stop)
+        loop.add_signal_handler(signal.SIGINT, self.stop)
+        loop.add_signal_handler(signal.SIGHUP, self.reload)
+        await self.run_here()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals to `run`."""
+        yield
+
+    def stop(self) -> None:
+        """Refuse new requests, finish those at work, and end; at the second time, end at once."""
+        if self._draining is None:
+            self._service.journal.write("stopping", requests=self._service.engine.jobs)
+            self._service.is_draining = True
+            self._draining = asyncio.create_task(self._drain())
+        else:
+            self.should_exit = self.force_exit = True
+
+    async def _drain(self) -> None:
+        """Wait until all requests are answered, or the time for it is over."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._service.settings.drain):
+                while self._service.engine.jobs:
+                    await asyncio.sleep(0.05)
+        self.should_exit = True
+
+    def reload(self) -> None:
+        """Load models, glossaries and keys again."""
+        if self._reloading is None or self._reloading.done():
+            self._reloading = asyncio.create_task(self._reload())
+
+    async def _reload(self) -> None:
+        try:
+            self._service.read_keys()
+        except NmtkitError as error:
+            self._service.journal.write("keys_failed", reason=str(error))
+        await self._service.engine.pool.reload()

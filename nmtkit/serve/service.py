@@ -1,0 +1,178 @@
+"""What all endpoints share: who asks, what may be asked, and the way to the engine."""
+
+import asyncio
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from starlette.requests import HTTPConnection, Request
+
+from nmtkit.serve.engine import Engine
+from nmtkit.serve.errors import JobCancelled, RequestError
+from nmtkit.serve.fields import clean, flag_field, text_field
+from nmtkit.serve.job import Job, LineResult
+from nmtkit.serve.journal import Journal
+from nmtkit.serve.keys import Keys
+from nmtkit.serve.languages import Languages
+from nmtkit.serve.metrics import Metrics
+from nmtkit.serve.rates import RateLimit
+from nmtkit.serve.settings import ServerSettings
+from nmtkit.serve.task import Markup, Task, TermPairs
+
+Result = TypeVar("Result")
+
+MARKUPS: dict[str, Markup | None] = {"text": None, "": None, "html": "html", "xml": "xml"}
+"""The formats that a request may name, and their markup."""
+
+MAX_NAME = 100
+"""Characters of a language or of the name of a glossary."""
+
+
+class Service:
+    """What all endpoints share.
+
+    :param settings: of the server.
+    :raises DataError: the file of keys cannot be read.
+    """
+
+    def __init__(self, settings: ServerSettings) -> None:
+        self.settings, self.limits = settings, settings.limits
+        self.journal = Journal(settings.log_texts)
+        self.metrics = Metrics()
+        self.engine = Engine(settings.models, settings.limits, self.journal, self.metrics)
+        self.languages = Languages(settings.models.folders)
+        self.is_draining = False
+        self._rates = RateLimit(settings.limits.rate)
+        self._keys: Keys | None = None
+        self.read_keys()
+
+    def read_keys(self) -> None:
+        """Read the file of keys, if there is one, again.
+
+        :raises DataError: it cannot be read.
+        """
+        if self.settings.keys is not None:
+            self._keys = Keys.read(self.settings.keys)
+
+    @property
+    def needs_keys(self) -> bool:
+        """Whether requests need a key."""
+        return self._keys is not None
+
+    def admit(self, connection: HTTPConnection, fields: Mapping[str, Any]) -> str:
+        """Return who asks, after counting the request.
+
+        A key stands in the field `api_key`, or in the header Authorization as a bearer's.
+
+        :raises RequestError: a key is missing or wrong, the client asks too often, or the server
+            is stopping.
+        """
+        address = connection.client.host if connection.client else "local"
+        client = f"address {address}"
+        if self.is_draining:
+            raise RequestError(503, "the server is stopping; try again soon", 5)
+        if self._keys is not None:
+            key = fields.get("api_key") or _bearer(connection)
+            if not isinstance(key, str) or not key:
+                self._rates.check(client)
+                raise RequestError(403, "this server needs a key: the field api_key")
+            owner = self._keys.owner(key)
+            if owner is None:
+                self._rates.check(client)
+                raise RequestError(403, "Invalid API key")
+            client = f"key {owner}"
+        try:
+            self._rates.check(client)
+        except RequestError:
+            self.metrics.rejected.add("rate")
+            raise
+        return client
+
+    def check_size(self, texts: Iterable[str], lines: Sequence[str]) -> None:
+        """Raise RequestError if a request has too many characters or lines."""
+        characters = sum(map(len, texts))
+        if characters > self.limits.characters:
+            self.metrics.rejected.add("characters")
+            sentence = f"{characters} characters; at most {self.limits.characters} at once"
+            raise RequestError(413, sentence)
+        if len(lines) > self.limits.lines:
+            self.metrics.rejected.add("lines")
+            raise RequestError(413, f"{len(lines)} lines; at most {self.limits.lines} at once")
+
+    def task(self, fields: Mapping[str, Any], task: Task) -> Task:
+        """Return a task with what the fields of a request ask for: terms, glossary, confidence.
+
+        :raises RequestError: a field is wrong.
+        """
+        glossary = text_field(fields, "glossary", "") if fields.get("glossary") else None
+        if glossary is not None and glossary not in self.settings.models.glossaries:
+            raise RequestError(400, f"no glossary '{glossary[:MAX_NAME]}' on this server")
+        return Task(
+            alternatives=task.alternatives,
+            markup=task.markup,
+            glossary=glossary,
+            terms=self._terms(fields.get("terms")),
+            details=task.details,
+            confidence=flag_field(fields, "confidence"),
+            continuations=task.continuations,
+        )
+
+    def _terms(self, value: object) -> TermPairs:
+        if value is None or value == "":
+            return ()
+        limit = self.limits.terms
+        if not isinstance(value, list) or len(value) > limit:
+            raise RequestError(400, f"terms is not a list of at most {limit} pairs")
+        pairs = []
+        for pair in value:
+            if not isinstance(pair, list) or len(pair) != 2:
+                raise RequestError(400, "terms has an entry that is no pair of strings")
+            if not all(isinstance(text, str) and len(text) <= 1000 for text in pair):
+                raise RequestError(400, "terms has an entry that is no pair of short strings")
+            pairs.append((clean(pair[0]), clean(pair[1])))
+        return tuple(pairs)
+
+    def markup(self, fields: Mapping[str, Any], name: str) -> Markup | None:
+        """Return the markup that a field names.
+
+        :raises RequestError: there is no such format.
+        """
+        value = text_field(fields, name, "") if fields.get(name) is not None else ""
+        if value not in MARKUPS:
+            raise RequestError(400, f"{value[:MAX_NAME]} format is not supported")
+        return MARKUPS[value]
+
+    async def results(self, request: Request, job: Job) -> list[LineResult]:
+        """Return the results of a job, which is cancelled when the client of a request leaves.
+
+        :raises RequestError: the job has failed.
+        :raises JobCancelled: the client has left.
+        """
+        return await while_connected(request, job.all_results())
+
+
+async def while_connected(request: Request, work: Coroutine[Any, Any, Result]) -> Result:
+    """Wait for work as long as the client of a request, whose body was read, is there.
+
+    :raises JobCancelled: the client has left; the work was cancelled.
+    """
+    working = asyncio.ensure_future(work)
+    leaving = asyncio.ensure_future(_left(request))
+    try:
+        await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            return working.result()
+        raise JobCancelled
+    finally:
+        for task in (working, leaving):
+            task.cancel()
+        await asyncio.gather(working, leaving, return_exceptions=True)
+
+
+async def _left(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        continue
+
+
+def _bearer(connection: HTTPConnection) -> str:
+    kind, _, key = connection.headers.get("authorization", "").partition(" ")
+    return key.strip() if kind.lower() == "bearer" else ""
