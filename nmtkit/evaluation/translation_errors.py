@@ -38,7 +38,7 @@ On captions of Multi30k, 84 % of the words whose translation is taken out of the
 less, and 1.6 % of all words."""
 
 MIN_CONTENT_LETTERS = 4
-"""Letters and digits of a content word; one is enough in scripts without spaces, and in numbers."""
+"""Letters and digits of a content word; one is enough in scripts without spaces."""
 
 MIN_CONTENT_RUN = 3
 """So many shorter words in a row count as content, too."""
@@ -140,11 +140,9 @@ def wilson_interval(count: int, total: int) -> Interval:
 
 
 def is_content(word: str) -> bool:
-    """Return True for numbers, words with some letters, and words of scripts without spaces."""
+    """Return True for words with some letters, and words of scripts without spaces."""
     letters = sum(map(str.isalnum, word))
-    if unspaced_characters(word) or any(map(str.isdigit, word)):
-        return letters > 0
-    return letters >= MIN_CONTENT_LETTERS
+    return letters >= (1 if unspaced_characters(word) else MIN_CONTENT_LETTERS)
 
 
 def _has_content(words: Sequence[str], states: Sequence[int]) -> bool:

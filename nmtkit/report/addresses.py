@@ -1,7 +1,7 @@
 """Addresses of sentences and selections of sentences on a report's page.
 
-`#sentence-17` is a sentence, `#translations?only=missing:0&sort=length` a selection. The page's script
-reads and writes them (`script/selection.js`), so that they survive reload and Back.
+`#sentence-17` is a sentence, `#translations?only=missing:0&sort=length` a selection. The page's
+script reads and writes them (`script/selection.js`), so that they survive reload and Back.
 """
 
 from urllib.parse import urlencode

@@ -70,7 +70,9 @@ def draw_chart(axes: Axes, series: Sequence[Series]) -> str:
     ys += [end for curve in series for interval in curve.intervals if interval for end in interval]
     if len(set(xs)) < 2:
         return ""
-    scale = _Scale(axes, [*xs, *axes.x_range], [*ys, *axes.y_range])
+    xs += filter(math.isfinite, axes.x_range)
+    ys += filter(math.isfinite, axes.y_range)
+    scale = _Scale(axes, xs, ys)
     parts = [*scale.grid(), *(part for curve in series for part in _draw_curve(curve, scale))]
     return (
         f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="group"'

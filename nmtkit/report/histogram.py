@@ -39,7 +39,7 @@ def histogram_of(values: Sequence[float]) -> Histogram:
 
     :param values: at least one.
     """
-    span = max(values) - min(values)
+    span = max(0.0, *values) - min(0.0, *values)
     width = next((w for w in WIDTHS if span / w <= MAX_BARS), WIDTHS[-1])
     bins = Counter(math.floor(value / width) for value in values)
     first, last = min(*bins, -1), max(*bins, 0)

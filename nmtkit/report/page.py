@@ -1,8 +1,8 @@
 """A report on models, rendered as one self-contained HTML page.
 
 Scores, charts and model cards are static HTML; the translations are JSON inside the page, which
-the files in `script` show. Text from files is never executed: it is escaped here and inserted as text there,
-and the page's Content-Security-Policy allows only its own script.
+the files in `script` show. Text from files is never executed: it is escaped here and inserted as
+text there, and the page's Content-Security-Policy allows only its own script.
 """
 
 import base64
@@ -19,15 +19,15 @@ from nmtkit.io.lines import STANDARD
 from nmtkit.report.output_errors import count_by_system
 from nmtkit.report.page_curves import bucket_charts, learning_curve_charts
 from nmtkit.report.page_errors import difference_histograms, error_table
+from nmtkit.report.page_provenance import provenance
 from nmtkit.report.page_sentences import SENTENCES_WITHOUT_SCRIPT, plain_sentences
-from nmtkit.report.page_tables import details, score_tables, system_name, table
+from nmtkit.report.page_tables import details, score_tables, system_name
 from nmtkit.report.page_verdict import verdict_rows
 from nmtkit.report.page_words import ERROR_TITLES, bucket_phrase
 from nmtkit.report.sentences import DIGITS, Packed, pack_sentences, script_json
 from nmtkit.report.verdict import Verdict, judge
 
 if TYPE_CHECKING:
-    from nmtkit.report.model_card import ModelCard
     from nmtkit.report.model_report import ModelReport
 
 
@@ -84,7 +84,7 @@ def render_page(report: "ModelReport", commands: Sequence[str]) -> str:
 {_section("errors", chain(error_table(report), difference_histograms(report)))}
 {_section("buckets", bucket_charts(report))}
 {_section("training", learning_curve_charts(report.model_cards))}
-{_section("systems", _provenance(report))}
+{_section("systems", provenance(report))}
 {_section("translations", _translations(report, packed))}
 </main>
 <footer><p>Made by nmtkit {escape(report.version)}.</p></footer>
@@ -197,29 +197,6 @@ def _bucket_members(report: "ModelReport", by: str) -> dict[str, Any]:
         "sentences": "".join(digits),
         "cumulative": by == "unknown",
     }
-
-
-def _provenance(report: "ModelReport") -> Iterator[str]:
-    """Yield a card for each system, and the checksums of the test set."""
-    yield from _model_cards(report.model_cards)
-    checksums = table(["file", "SHA-256"], report.checksums.items(), "Checksums of the test set")
-    yield details("Checksums of the test set", checksums)
-
-
-def _model_cards(model_cards: Sequence["ModelCard"]) -> Iterator[str]:
-    """Yield the HTML of one card per system."""
-    yield '<div class="cards">'
-    for index, card in enumerate(model_cards):
-        facts = "".join(
-            f"<div><dt>{escape(label)}</dt><dd>{escape(fact)}</dd></div>"
-            for label, fact in card.facts.items()
-        )
-        checksums = table(["file", "SHA-256"], card.checksums.items(), "Checksums")
-        settings = f'<pre tabindex="0">{escape(card.settings)}</pre>' if card.settings else ""
-        yield f'<article class="card"><h3>{system_name(index, card.name)}</h3><dl>{facts}</dl>'
-        yield details("Data and parameters, with checksums", checksums)
-        yield details("All settings", settings) + "</article>"
-    yield "</div>"
 
 
 def _translations(report: "ModelReport", packed: Packed) -> Iterator[str]:

@@ -134,7 +134,9 @@ def learning_curve_charts(model_cards: Sequence["ModelCard"]) -> Iterator[str]:
     )
     yield '<div class="charts">'
     cost = "Cost per token, natural logarithm"
-    epochs = [p.epoch for _, c in with_curves if c.curve for p in (*c.curve.training, *c.curve.validation)]
+    curves = [card.curve for _, card in with_curves if card.curve]
+    epochs = [p.epoch for curve in curves for p in curve.training]
+    epochs += [p.epoch for curve in curves for p in curve.validation]
     left_out = []
     for title, y, series in (
         ("Cost on the dev set (thin: on training data)", cost, _cost_series(with_curves)),
@@ -151,9 +153,7 @@ def learning_curve_charts(model_cards: Sequence["ModelCard"]) -> Iterator[str]:
     yield details("Validations as a table", _validations(with_curves))
 
 
-def _training_note(
-    with_curves: Sequence[tuple[int, "ModelCard"]], left_out: Sequence[str]
-) -> str:
+def _training_note(with_curves: Sequence[tuple[int, "ModelCard"]], left_out: Sequence[str]) -> str:
     """Say why training costs lie above those of the dev set, if they do, and what is not drawn."""
     curves = [card.curve for _, card in with_curves if card.curve]
     above = any(

@@ -33,7 +33,10 @@ def error_table(report: "ModelReport") -> Iterator[str]:
     if not rows:
         yield "<p>No error of these kinds was found.</p>"
     else:
-        header = ["", *(system_name(index, name) for index, name in enumerate(systems))]
+        header = [
+            "Sentences with",
+            *(system_name(index, name) for index, name in enumerate(systems)),
+        ]
         yield html_table(header, rows, "Sentences with errors")
     yield f'<p class="note">{_definitions(report, [k for k in KINDS if k not in counts])}</p>'
 

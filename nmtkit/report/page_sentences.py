@@ -31,7 +31,9 @@ def _sentence(report: "ModelReport", number: int) -> str:
     from_language, to_language = report.text.src_language, report.text.tgt_language
     errors = [report.errors[card.name][number] for card in report.model_cards]
     missing = [max(states) for states in zip(*(e.reference for e in errors), strict=True)]
-    uncovered = [max(states) for states in zip(*(e.source for e in errors if e.source), strict=True)]
+    uncovered = [
+        max(states) for states in zip(*(e.source for e in errors if e.source), strict=True)
+    ]
     gaps = {UNMATCHED: "missing"}
     rows = [
         _row("source", "Source", _text(source, uncovered, gaps), from_language),

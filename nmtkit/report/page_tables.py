@@ -58,9 +58,7 @@ def _row(cells: Sequence[str], labels: Sequence[str] = ()) -> str:
     """
     first, *rest = cells
     names = [f' data-label="{escape(label)}"' for label in labels] or [""] * len(rest)
-    columns = "".join(
-        f"<td{name}>{cell}</td>" for name, cell in zip(names, rest, strict=True)
-    )
+    columns = "".join(f"<td{name}>{cell}</td>" for name, cell in zip(names, rest, strict=True))
     return f'<tr><th scope="row">{first}</th>{columns}</tr>'
 
 
@@ -86,7 +84,7 @@ def score_tables(report: "ModelReport", commands: Sequence[str]) -> Iterator[str
         for measure, figures in comparison.whole.figures.items()
     )
     header = [system_name(index, system) for index, system in enumerate(systems)]
-    yield html_table(["", *header], body, "Scores on the whole test set, in percent")
+    yield html_table(["Metric", *header], body, "Scores on the whole test set, in percent")
     interval = (
         f" In brackets: 95 % interval from {report.samples:,} bootstrap samples."
         if report.samples
@@ -121,7 +119,7 @@ def _differences(
         title = f"<bdi>{escape(second)}</bdi> {MINUS} <bdi>{escape(first)}</bdi>"
         rows += _row([title, *cells], measures)
     yield "<h3>Differences</h3>"
-    yield html_table(["", *map(escape, measures)], rows, "Differences between systems")
+    yield html_table(["Systems", *map(escape, measures)], rows, "Differences between systems")
     yield (
         '<p class="note">p: probability of a difference this large between equally good systems, by'
         " paired bootstrap. Bold differences (<strong>p &lt; 0.05</strong>) are significant; p is"

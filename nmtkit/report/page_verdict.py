@@ -143,8 +143,10 @@ def _examples(report: "ModelReport", verdict: Verdict) -> str:
             only=f"better:{other}:{leader}", sort=f"difference:{leader}:{other}", largest="1"
         )
         name = f"<bdi>{escape(report.model_cards[other].name)}</bdi>"
-        links.append(f'<a href="{escape(address)}">{sentence_count(count)} where {name}'
-                     " has the higher chrF</a>")
+        links.append(
+            f'<a href="{escape(address)}">{sentence_count(count)} where {name}'
+            " has the higher chrF</a>"
+        )
     return f"{_listed(links)}; {worst}."
 
 

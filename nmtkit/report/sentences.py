@@ -11,9 +11,9 @@ before them], followed by the text itself if the words do not reproduce it. An o
 
 score: log p, natural logarithm; null without a model. tokens: empty if equal to the words. An
 n-best entry is [number of words in common with the best at the beginning, at the end, the words
-between, score, ranking score, finished]. States of words are those of `evaluation.translation_errors`:
-of the translation, the reference and, with an alignment, the source, as one list. Errors: the sum of
-2 to the power of the index in `KINDS`.
+between, score, ranking score, finished]. States of words are those of
+`evaluation.translation_errors`: of the translation, the reference and, with an alignment, the
+source, as one list. Errors: the sum of 2 to the power of the index in `KINDS`.
 
 Numbers are rounded and encoded with the 64 characters of `DIGITS`, so that 3,000 newspaper
 sentences fit. A token's log-probability has two digits: hundredths below 0, at most 40.95. An
@@ -142,7 +142,10 @@ def _encode_sentences(report: "ModelReport") -> Iterator[list[Any]]:
         zip(report.sources, report.references, strict=True)
     ):
         outputs = [
-            [*_encode_output(translations[index], chrf[index], source), *_pack_errors(errors[index])]
+            [
+                *_encode_output(translations[index], chrf[index], source),
+                *_pack_errors(errors[index]),
+            ]
             for translations, chrf, errors in systems
         ]
         yield [_encode_line(source), _encode_line(reference), outputs]

@@ -70,7 +70,7 @@ function followAddress(scroll) {
   if (target) {
     target.classList.add("target");
     target.scrollIntoView({ block: "start" });
-    target.querySelector("h3 a").focus({ preventScroll: true });
+    setTimeout(() => target.querySelector("h3 a").focus({ preventScroll: true })); // after the browser's own jump
   } else if (scroll && location.hash) find("tools").scrollIntoView({ block: "start" });
 }
 

@@ -77,7 +77,7 @@ function differenceLine(line, other, options) {
   const content = [];
   let [i, j] = [0, 0];
   for (const [nextOurs, nextTheirs] of pairs) {
-    if (nextTheirs > j) content.push(" ", createElement("del", {}, theirs.slice(j, nextTheirs).join(" ")));
+    if (nextTheirs > j) content.push(content.length ? " " : "", createElement("del", {}, theirs.slice(j, nextTheirs).join(" ")));
     if (nextOurs > i) {
       const inserted = words.slice(i, nextOurs).flatMap(({ space, element }, at) => (at ? [space, element] : [element]));
       content.push(nextTheirs > j ? " " : words[i].space, createElement("ins", {}, ...inserted));

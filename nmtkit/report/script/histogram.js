@@ -56,6 +56,7 @@ for (const histogram of histograms) {
         (one) => rangeOf(one)[0] >= Number(low) && rangeOf(one)[1] <= Number(high));
       selectRange(histogram, [...selected, bar]);
     } else if (dragged) event.preventDefault();
+    dragged = false;
   });
   document.addEventListener("pointerup", (event) => {
     const last = first && dragged ? barAt(histogram, event) : null;
