@@ -35,14 +35,16 @@ class Histogram:
 
 
 def histogram_of(values: Sequence[float]) -> Histogram:
-    """Return the histogram of values, with at most about `MAX_BARS` bins and 0 at an end.
+    """Return the histogram of the values other than 0, with at most about `MAX_BARS` bins.
 
-    :param values: at least one.
+    0 is at the end of two bins, so that the signs do not mix. Values of 0 are left out: they would
+    look like small values above 0.
     """
-    span = max(0.0, *values) - min(0.0, *values)
+    values = [value for value in values if value]
+    span = max([0.0, *values]) - min([0.0, *values])
     width = next((w for w in WIDTHS if span / w <= MAX_BARS), WIDTHS[-1])
     bins = Counter(math.floor(value / width) for value in values)
-    first, last = min(*bins, -1), max(*bins, 0)
+    first, last = min([-1, *bins]), max([0, *bins])
     return Histogram(first * width, width, [bins[index] for index in range(first, last + 1)])
 
 

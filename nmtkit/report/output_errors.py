@@ -53,6 +53,15 @@ def applicable_kinds(card: "ModelCard") -> list[str]:
     return [kind for kind in KINDS if kind not in hidden]
 
 
+def score_differences(report: "ModelReport", first: int, second: int) -> list[float]:
+    """Return the second system's chrF of each sentence minus the first's, as the page shows them.
+
+    :param first, second: indices of the systems.
+    """
+    scores = [report.sentence_scores[report.model_cards[index].name] for index in (first, second)]
+    return [round(b, 2) - round(a, 2) for a, b in zip(*scores, strict=True)]
+
+
 def count_by_system(report: "ModelReport") -> Mapping[str, Mapping[str, ErrorCount]]:
     """Return the counts of each kind of error, by kind, then by system."""
     applicable = {card.name: applicable_kinds(card) for card in report.model_cards}

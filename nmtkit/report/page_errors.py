@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from nmtkit.evaluation.translation_errors import KINDS, MIN_ATTENTION, ErrorCount
 from nmtkit.report.addresses import selection_address
 from nmtkit.report.histogram import draw_histogram, histogram_of
-from nmtkit.report.output_errors import count_by_system
+from nmtkit.report.output_errors import count_by_system, score_differences
 from nmtkit.report.page_tables import MINUS, html_table, link, system_name
-from nmtkit.report.page_words import ERROR_TITLES, percent
+from nmtkit.report.page_words import ERROR_TITLES, percent, sentence_count
 
 if TYPE_CHECKING:
     from nmtkit.report.model_report import ModelReport
@@ -72,15 +72,7 @@ def difference_histograms(report: "ModelReport") -> Iterator[str]:
     pairs = list(combinations(range(len(names)), 2))[:MAX_HISTOGRAMS]
     if not pairs:
         return
-    values = {
-        (a, b): [
-            second - first
-            for first, second in zip(
-                report.sentence_scores[names[a]], report.sentence_scores[names[b]], strict=True
-            )
-        ]
-        for a, b in pairs
-    }
+    values = {(a, b): score_differences(report, a, b) for a, b in pairs}
     yield "<h3>Differences of single sentences</h3>"
     yield (
         '<p class="note">chrF of single sentences. Choose a bar to see its sentences; drag over'
@@ -90,7 +82,11 @@ def difference_histograms(report: "ModelReport") -> Iterator[str]:
     largest = max(max(histogram_of(v).counts) for v in values.values())
     for (a, b), differences in values.items():
         title = f"{names[b]} {MINUS} {names[a]}"
+        equal = differences.count(0.0)
         chart = draw_histogram(title, (a, b), histogram_of(differences), largest)
         caption = f"{system_name(b, names[b])} {MINUS} {system_name(a, names[a])}"
-        yield f"<figure><figcaption>{caption}</figcaption>{chart}</figure>"
+        address = selection_address(difference=f"{a}:{b}:0:0")
+        ties = link(address, sentence_count(equal)) if equal else "No sentence"
+        note = f'<p class="note">{ties} with the same chrF, not drawn.</p>'
+        yield f"<figure><figcaption>{caption}</figcaption>{chart}{note}</figure>"
     yield "</div>"

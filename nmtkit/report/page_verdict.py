@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from nmtkit.evaluation.comparison import BucketResult
 from nmtkit.report.addresses import selection_address
+from nmtkit.report.output_errors import score_differences
 from nmtkit.report.page_tables import MINUS, link, system_name
 from nmtkit.report.page_words import ERROR_SENTENCES, bucket_phrase, percent, sentence_count
 from nmtkit.report.verdict import SIGNIFICANCE_LEVEL, Lead, Verdict, are_significant, format_p
@@ -134,11 +135,10 @@ def _examples(report: "ModelReport", verdict: Verdict) -> str:
     worst = link(selection_address(sort=f"quality:{leader}"), "its lowest chrF first")
     if not verdict.leads:
         return f"{worst}."
-    scores = [report.sentence_scores[card.name] for card in report.model_cards]
     links = []
     for lead in verdict.leads:
         other = lead.other
-        count = sum(b > a for a, b in zip(scores[leader], scores[other], strict=True))
+        count = sum(difference > 0 for difference in score_differences(report, leader, other))
         address = selection_address(
             only=f"better:{other}:{leader}", sort=f"difference:{leader}:{other}", largest="1"
         )

@@ -120,6 +120,8 @@ def test_repetitions_are_marked_and_all_errors_counted(page: Chrome) -> None:
         ("only=better:0:1", [1, 2, 3, 4]),
         ("only=better:1:0", []),
         ("difference=0:1:-20:-10", [1]),
+        ("difference=0:1:0:0&bucket=length:0&page=2", list(range(55, 65))),
+        ("difference=0:1:-20:0", [1, 2, 3, 4]),
         ("difference=0:1:-20:-10&only=better:1:0", []),
         ("only=nonsense:7&bucket=length:99&difference=x&sort=y&page=-3", list(range(1, 51))),
         ("page=2", list(range(51, 65))),

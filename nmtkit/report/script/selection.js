@@ -127,13 +127,15 @@ function filters() {
     tests.push({ name: `sentences ${bucket.names[wanted]}`, key: "bucket", test });
   }
   const [x, y, low, high] = state.difference.split(":").map(Number);
-  if (isSystem(x) && isSystem(y) && low < high) {
+  if (isSystem(x) && isSystem(y) && low <= high) {
+    // Equal sentences are in a range on both sides of 0, or alone.
+    const equal = low === high ? low === 0 : low < 0 && high > 0;
     tests.push({
       name: `chrF of ${systems[y].name} \u2212 ${systems[x].name} from ${signed(low, 0)} to ${signed(high, 0)}`,
       key: "difference",
       test: (n) => {
         const value = quality(n, y) - quality(n, x);
-        return value >= low && value < high;
+        return value === 0 ? equal : value >= low && value < high;
       },
     });
   }

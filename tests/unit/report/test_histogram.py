@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from nmtkit.report.histogram import MAX_BARS, draw_histogram, histogram_of
 
-values = st.lists(st.floats(-100, 100), min_size=1, max_size=50)
+values = st.lists(st.floats(-100, 100) | st.just(0.0), max_size=50)
 
 
 @given(values)
@@ -15,8 +15,11 @@ def test_each_value_is_in_the_bin_whose_ends_hold_it(numbers):
     histogram = histogram_of(numbers)
     for index, count in enumerate(histogram.counts):
         low, high = histogram.ends(index)
-        assert count == sum(low <= number < high for number in numbers)
-    assert sum(histogram.counts) == len(numbers) and len(histogram.counts) <= MAX_BARS + 2
+        assert count == sum(low <= number < high for number in numbers if number)
+    assert (
+        sum(histogram.counts) == len(numbers) - numbers.count(0)
+        and len(histogram.counts) <= MAX_BARS + 2
+    )
     assert -histogram.low % histogram.width == 0  # 0 is between two bins
 
 
