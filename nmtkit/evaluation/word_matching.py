@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 MATCHED, DIFFERENT, UNMATCHED = 0, 1, 2
 """States of a word: matched; another word stands in its place, or it is alike; nothing does."""
@@ -95,9 +96,12 @@ def common_subsequence(first: Sequence[str], second: Sequence[str]) -> list[tupl
 def word_similarity(first: str, second: str) -> float:
     """Return chrF of two words, from 0 to 1: the mean F1 of character n-grams, n up to 6.
 
-    Only the beginnings of very long words are compared.
+    Only the beginnings of very long words are compared. Different words without a common bigram
+    have 0.
     """
     first, second = first[:MAX_COMPARED_LENGTH], second[:MAX_COMPARED_LENGTH]
+    if first != second and _bigrams(first).isdisjoint(_bigrams(second)):
+        return 0.0  # less than half of the n-grams can be common
     scores = []
     for n in range(1, min(MAX_NGRAM, max(len(first), len(second))) + 1):
         ours, theirs = _ngrams(first, n), _ngrams(second, n)
@@ -108,6 +112,11 @@ def word_similarity(first: str, second: str) -> float:
 
 def _folded(words: Sequence[str]) -> list[str]:
     return [unicodedata.normalize("NFC", word).casefold() for word in words]
+
+
+@lru_cache(CACHED_PAIRS)
+def _bigrams(word: str) -> frozenset[str]:
+    return frozenset(map("".join, pairwise(word)))
 
 
 @lru_cache(CACHED_PAIRS)

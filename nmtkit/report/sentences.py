@@ -28,6 +28,9 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from nmtkit.evaluation.translation_errors import KINDS
 
 if TYPE_CHECKING:
@@ -103,27 +106,24 @@ def positions_without_space(text: str, words: Sequence[str]) -> list[int] | None
     return None if text[offset:].strip() else joined
 
 
-def pack_alignment(matrix: Sequence[Sequence[float]]) -> str:
+def pack_alignment(matrix: ArrayLike) -> str:
     """Encode the weights of an alignment row by row, leaving out small weights."""
-    weights = (weight for row in matrix for weight in row)
-    return _pack_sparse(
-        0 if weight < MIN_ALIGNMENT_WEIGHT else int(63 * min(weight, 1.0) + 0.5)
-        for weight in weights
-    )
+    weights = np.asarray(matrix, dtype=np.float64).ravel()
+    (places,) = np.nonzero(weights >= MIN_ALIGNMENT_WEIGHT)
+    levels = (63 * np.minimum(weights[places], 1.0) + 0.5).astype(int)
+    return _pack_sparse(zip(places.tolist(), levels.tolist(), strict=True))
 
 
-def _pack_sparse(values: Iterable[int]) -> str:
-    """Encode numbers from 0 to 63, most of which are 0."""
-    digits, skipped = [], 0
-    for value in values:
-        if not value:
-            skipped += 1
-            continue
+def _pack_sparse(numbers: Iterable[tuple[int, int]]) -> str:
+    """Encode the numbers of a list that are not 0, at most 63, with their indices."""
+    digits, next_index = [], 0
+    for index, number in numbers:
+        skipped = index - next_index
         while skipped >= 32:
             digits.append(DIGITS[32 + skipped % 32])
             skipped //= 32
-        digits += [DIGITS[skipped], DIGITS[value]]
-        skipped = 0
+        digits += [DIGITS[skipped], DIGITS[number]]
+        next_index = index + 1
     return "".join(digits)
 
 
@@ -175,15 +175,16 @@ def _encode_output(output: "SystemOutput", chrf: float, source: "TokenizedLine")
         best.finished,
         pack_scores(best.word_scores),
         "" if best.tokens == line.words else " ".join(best.tokens),
-        pack_alignment(aligned.matrix.tolist()) if aligned and fits else "",
+        pack_alignment(aligned.matrix) if aligned and fits else "",
         [_encode_alternative(translation, line) for translation in output.alternatives],
     ]
 
 
 def _pack_errors(errors: "SentenceErrors") -> tuple[str, int]:
     """Return the states of all words, and the kinds of errors as a sum of powers of 2."""
-    states = _pack_sparse([*errors.translation, *errors.reference, *errors.source])
-    return states, sum(1 << KINDS.index(kind) for kind in errors.kinds)
+    states = [*errors.translation, *errors.reference, *errors.source]
+    packed = _pack_sparse((index, state) for index, state in enumerate(states) if state)
+    return packed, sum(1 << KINDS.index(kind) for kind in errors.kinds)
 
 
 def _encode_alternative(translation: "Translation", best: "TokenizedLine") -> list[Any]:

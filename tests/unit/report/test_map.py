@@ -158,6 +158,7 @@ def test_no_line_runs_through_a_label():
     texts = [f"text{n}" for n in range(60)]
     positions = np.random.default_rng(3).standard_normal((60, 2))
     figure = draw_map(Map(texts, positions), ["text1"], nearest=8)
+    figure.draw_without_rendering()  # places the labels
     axes = figure.axes[0]
     labels = [text for text in axes.texts if text.get_text() in texts]
     boxes = [np.array(Text.get_window_extent(label).extents) for label in labels]
