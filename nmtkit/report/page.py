@@ -9,7 +9,6 @@ import base64
 import hashlib
 from collections.abc import Iterator, Sequence
 from html import escape
-from importlib import resources
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from nmtkit.report.output_errors import count_by_system
 from nmtkit.report.page_curves import bucket_charts, learning_curve_charts
 from nmtkit.report.page_errors import difference_histograms, error_table
 from nmtkit.report.page_provenance import provenance
+from nmtkit.report.page_resources import page_script, page_style
 from nmtkit.report.page_sentences import SENTENCES_WITHOUT_SCRIPT, plain_sentences
 from nmtkit.report.page_tables import details, score_tables, system_name
 from nmtkit.report.page_verdict import verdict_rows
@@ -30,18 +30,6 @@ from nmtkit.report.verdict import Verdict, judge
 if TYPE_CHECKING:
     from nmtkit.report.model_report import ModelReport
 
-
-SCRIPTS = (
-    "data.js",
-    "selection.js",
-    "elements.js",
-    "details.js",
-    "sentence.js",
-    "alignment.js",
-    "histogram.js",
-    "controls.js",
-)
-"""Parts of the page's script, joined into one function in this order."""
 
 SECTIONS = {
     "verdict": "Verdict",
@@ -59,7 +47,7 @@ def render_page(report: "ModelReport", commands: Sequence[str]) -> str:
 
     :param commands: Commands that print the same figures, to show on the page.
     """
-    style, script = _resource("page.css"), _script()
+    style, script = page_style(), page_script()
     packed = pack_sentences(report)
     verdict = judge(report)
     return f"""<!DOCTYPE html>
@@ -94,16 +82,6 @@ def render_page(report: "ModelReport", commands: Sequence[str]) -> str:
 </body>
 </html>
 """
-
-
-def _resource(file: str) -> str:
-    return resources.files("nmtkit.report").joinpath(file).read_text(encoding="utf-8")
-
-
-def _script() -> str:
-    """Return the page's script, its parts joined into one function."""
-    parts = "\n".join(_resource(f"script/{file}") for file in SCRIPTS)
-    return f'"use strict";\n(() => {{\n{parts}\n}})();\n'
 
 
 def _title(report: "ModelReport", verdict: Verdict) -> str:

@@ -175,7 +175,7 @@ def _encode_output(output: "SystemOutput", chrf: float, source: "TokenizedLine")
         best.finished,
         pack_scores(best.word_scores),
         "" if best.tokens == line.words else " ".join(best.tokens),
-        pack_alignment(aligned.matrix) if aligned and fits else "",
+        pack_alignment(aligned.matrix.cpu()) if aligned and fits else "",
         [_encode_alternative(translation, line) for translation in output.alternatives],
     ]
 

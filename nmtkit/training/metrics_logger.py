@@ -62,6 +62,7 @@ class MetricsLogger:
         tqdm.monitor_interval = 0  # its thread would keep this process from forking
         self.bar: Any = tqdm(unit=" updates", disable=disable, total=total)
         self.last_validation = ""
+        self.on_write: Callable[[], None] = lambda: None
         self._reset()
 
     def _reset(self) -> None:
@@ -195,6 +196,7 @@ class MetricsLogger:
             for name, value in figures.items():
                 if isinstance(value, int | float):
                     self.writer.add_scalar(f"{kind}/{name}", float(value), update)
+        self.on_write()
 
     def close(self) -> None:
         """Close the progress bar and the TensorBoard file."""

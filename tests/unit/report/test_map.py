@@ -1,6 +1,7 @@
 """Maps: positions, readable labels and enlarged regions."""
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -160,9 +161,9 @@ def test_no_line_runs_through_a_label():
     figure = draw_map(Map(texts, positions), ["text1"], nearest=8)
     figure.draw_without_rendering()  # places the labels
     axes = figure.axes[0]
-    labels = [text for text in axes.texts if text.get_text() in texts]
+    labels: list[Any] = [text for text in axes.texts if text.get_text() in texts]
     boxes = [np.array(Text.get_window_extent(label).extents) for label in labels]
-    (frame,) = axes.patches
+    frame: Any = axes.patches[0]
     lines = [axes.transData.transform(edge) for edge in _edges(frame.get_bbox().extents)]
     for label, box in zip(labels, boxes, strict=True):
         leader = (
