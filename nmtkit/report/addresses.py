@@ -4,8 +4,6 @@
 script reads and writes them (`script/selection.js`), so that they survive reload and Back.
 """
 
-from urllib.parse import urlencode
-
 
 def sentence_address(index: int) -> str:
     """Return the address of a sentence.
@@ -21,6 +19,6 @@ def selection_address(**parts: str) -> str:
     :param parts: `only`: `KIND:SYSTEM`, or `better:A:B` for sentences in which A has a higher chrF
         than B. `bucket`: `CRITERION:NUMBER`. `difference`: `A:B:LOW:HIGH`, chrF of B minus A.
         `sort`: a key of the page, `largest`: "1" for descending order. Systems and buckets are
-        given by index.
+        given by index. No value needs quoting.
     """
-    return "#translations?" + urlencode(parts, safe=":")
+    return "#translations?" + "&".join(f"{name}={value}" for name, value in parts.items())

@@ -66,7 +66,7 @@ ROOMS = {
     "integrity": {"integrity", "training", "smt", "model_folder", "models", "data", "text", "io"}
     | BASE,
     "report": {"report", "inference", "search", "evaluation", "smt", "model_folder", "models"}
-    | {"training.learning_curve", "training.provenance", "text", "io", "nmtkit"}
+    | {"training.learning_curve", "training.provenance", "training.watcher", "text", "io", "nmtkit"}
     | BASE,
     "cli": {"nmtkit", "posix", "cli", "parallel.environment", "durations", "errors", "extras"},
     "__main__": {"cli"},
