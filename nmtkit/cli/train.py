@@ -48,6 +48,13 @@ GUIDED = ("training.guided_alignment=0.2", "training.guided_updates=0")
         " in it. Without --recipe its settings are used, too.",
     ),
     option(
+        "--page",
+        type=PathName(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        help="Write an HTML page to watch the training by, again with every new figure: curves,"
+        " translations of the dev set as they improve, the plan and the time left.",
+    ),
+    option(
         "--tensorboard",
         is_flag=True,
         help="Write TensorBoard files into the model folder.",
@@ -135,6 +142,7 @@ def command(
     overrides: tuple[str, ...],
     reverse: bool,
     guided: bool,
+    page: Path | None,
     tensorboard: bool,
     list_recipes: bool,
     show_config: bool,
@@ -187,6 +195,11 @@ def command(
     keep_freed_memory()
     from nmtkit.training.train import train
 
+    watcher = None
+    if page is not None:
+        from nmtkit.report.training_page import TrainingPage
+
+        watcher = TrainingPage(page)
     train(
         prepared,
         output,
@@ -201,4 +214,5 @@ def command(
         default_recipe=DEFAULT_RECIPE,
         started=started,
         updates=updates,
+        watcher=watcher,
     )

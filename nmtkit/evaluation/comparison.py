@@ -86,6 +86,7 @@ class PairedDifference:
     measure: title of the metric.
     difference: the second system's figure minus the first's.
     p: probability of such a difference between equally good systems (`significance.p_value`).
+    interval: 95 % interval of the difference, on the same samples.
     """
 
     first: str
@@ -93,6 +94,7 @@ class PairedDifference:
     measure: str
     difference: float
     p: float
+    interval: Interval | None = None
 
 
 @dataclass(frozen=True)
@@ -196,8 +198,10 @@ def evaluate_subset(
         }
         for first, second in combinations(systems, 2) if samples else ():
             difference = values[second] - values[first]
-            p = p_value(sampled[first][number], sampled[second][number], difference)
-            pairs.append(PairedDifference(first, second, title, difference, p))
+            of_samples = sampled[first][number], sampled[second][number]
+            p = p_value(*of_samples, difference)
+            ends = interval(of_samples[1] - of_samples[0])
+            pairs.append(PairedDifference(first, second, title, difference, p, ends))
     return SubsetResult(len(sentences), figures, tuple(pairs))
 
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from nmtkit.report.figure_io import (
     DOTS_PER_INCH,
+    FONT,
     default_style,
     font_families,
     shorten_label,
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 CELL_INCHES = 0.25  # side of a cell, unless the sentence is long
 MAX_SIDE_INCHES = 20.0  # cells shrink to keep the figure below it
 MAX_FONT_POINTS, MIN_FONT_POINTS = 11.0, 4.0
+LEGEND_GAP_INCHES, LEGEND_WIDTH_INCHES, LEGEND_LENGTH_INCHES = 0.15, 0.12, 1.0
+MIN_LEGEND_POINTS = 8.0
 
 
 def plot_alignment(
@@ -55,8 +58,9 @@ def draw_alignment(
     """Draw the attention weights of each target word (Bahdanau et al. 2015, figure 3).
 
     Source words are above the matrix, target words at its left, from top to bottom; 0 is black,
-    1 is white. Words appear literally, also `$` and `_`. The figure grows with the sentence up to
-    `MAX_SIDE_INCHES`; beyond that cells shrink and some words are omitted.
+    1 is white, as a bar at the right shows. Words appear literally, also `$` and `_`. The figure
+    grows with the sentence up to `MAX_SIDE_INCHES`; beyond that cells shrink and some words are
+    omitted.
 
     :param src_words: Source words, with `</s>` if the matrix has it.
     :param tgt_words: Target words, with `</s>` if the matrix has it.
@@ -81,8 +85,29 @@ def draw_alignment(
         axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))  # labels lie outside; saving includes them
         if weights.size:
             axes.imshow(weights, cmap="gray", vmin=0, vmax=1, interpolation="nearest")
+            _draw_legend(axes, size)
         _draw_words(axes, src_words, tgt_words, cell * 72)
     return figure
+
+
+def _draw_legend(axes: "Axes", size: tuple[float, float]) -> None:
+    """Draw a bar of the weights' greys at the right.
+
+    :param size: Width and height of the matrix in inches.
+    """
+    width, height = size
+    gap, length = LEGEND_GAP_INCHES / width, min(1.0, LEGEND_LENGTH_INCHES / height)
+    bar = axes.inset_axes((1 + gap, 0, LEGEND_WIDTH_INCHES / width, length))
+    greys = np.linspace(0, 1, 64).reshape(-1, 1)
+    bar.imshow(
+        greys, cmap="gray", vmin=0, vmax=1, aspect="auto", origin="lower", extent=(0, 1, 0, 1)
+    )
+    bar.set_xticks([])
+    bar.set_yticks([0, 1], ["0", "1"], fontsize=MIN_LEGEND_POINTS, fontfamily=FONT)
+    bar.yaxis.tick_right()
+    bar.tick_params(length=0, pad=2)
+    bar.set_ylabel("weight", fontsize=MIN_LEGEND_POINTS, fontfamily=FONT)
+    bar.yaxis.set_label_position("right")
 
 
 def _draw_words(

@@ -7,13 +7,14 @@ numbers into a table beside it. The output does not depend on date or machine.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 
 WIDTH, HEIGHT = 370, 250  # SVG user units; the chart scales with the page
 LEFT, RIGHT, TOP, BOTTOM = 46, 18, 12, 44  # margins for the axis labels, in SVG user units
 DASHES = ("", "7 4", "2 3", "9 3 2 3", "12 4")
 MARKER_RADIUS = 4.0  # SVG user units
+AREA_RADIUS = 12.0  # of the area around a marker that is linked, in SVG user units
 SYSTEM_COLOURS = 7
 """Number of system colours in the page's style sheet, `.system-0` to `.system-6`."""
 
@@ -26,6 +27,7 @@ class Series:
     points: x and y.
     intervals: ends of the error bar of each point, or None.
     faint: draw a thin line without markers.
+    links: address and name of the sentences behind each point, for charts of sentences.
     """
 
     system: int
@@ -33,6 +35,7 @@ class Series:
     points: tuple[tuple[float, float], ...]
     intervals: tuple[tuple[float, float] | None, ...] = ()
     faint: bool = False
+    links: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,7 @@ class Axes:
     logarithmic: use a logarithmic scale for x.
     from_zero: start x at 0.
     integers: x ticks are whole numbers.
+    x_range, y_range: values that the axes must show, to share them between charts.
     """
 
     title: str
@@ -50,21 +54,29 @@ class Axes:
     logarithmic: bool = False
     from_zero: bool = False
     integers: bool = False
+    x_range: tuple[float, ...] = ()
+    y_range: tuple[float, ...] = ()
 
 
 def draw_chart(axes: Axes, series: Sequence[Series]) -> str:
-    """Return curves as SVG, without non-finite points; an empty string if there is no point."""
+    """Return curves as SVG, without non-finite points.
+
+    Return an empty string if the points have fewer than two positions on the x-axis: nothing could
+    be seen that a table does not say.
+    """
     series = [_drop_non_finite(curve) for curve in series]
     xs = [x for curve in series for x, _ in curve.points]
     ys = [y for curve in series for _, y in curve.points]
     ys += [end for curve in series for interval in curve.intervals if interval for end in interval]
-    if not xs:
+    if len(set(xs)) < 2:
         return ""
+    xs += filter(math.isfinite, axes.x_range)
+    ys += filter(math.isfinite, axes.y_range)
     scale = _Scale(axes, xs, ys)
     parts = [*scale.grid(), *(part for curve in series for part in _draw_curve(curve, scale))]
     return (
-        f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img"'
-        f' aria-label="{escape(axes.title)}"><title>{escape(axes.title)}</title>'
+        f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="group"'
+        f' aria-label="{escape(axes.title)}">'
         f"{''.join(parts)}</svg>"
     )
 
@@ -155,9 +167,25 @@ def _draw_curve(curve: Series, scale: _Scale) -> Iterator[str]:
             low, high = scale.y(interval[0]), scale.y(interval[1])
             yield f'<line class="bar" x1="{x:.1f}" y1="{low:.1f}" x2="{x:.1f}" y2="{high:.1f}"/>'
     if not curve.faint:
-        for (x, y), (_, value) in zip(positions, curve.points, strict=True):
-            yield f"<g><title>{escape(curve.name)}: {value:.2f}</title>{_marker(system, x, y)}</g>"
+        links = curve.links or (None,) * len(positions)
+        for (x, y), (_, value), link in zip(positions, curve.points, links, strict=True):
+            yield _draw_point(f"{curve.name}: {value:.2f}", _marker(system, x, y), (x, y), link)
     yield "</g>"
+
+
+def _draw_point(
+    name: str, marker: str, position: tuple[float, float], link: tuple[str, str] | None
+) -> str:
+    """Return a marker with its name, and a link around it with an area that a finger can hit."""
+    if link is None:
+        return f"<g><title>{escape(name)}</title>{marker}</g>"
+    address, sentences = link
+    title = escape(f"{name}, {sentences}")
+    x, y = position
+    area = f'<circle class="area" cx="{x:.1f}" cy="{y:.1f}" r="{AREA_RADIUS:g}"/>'
+    return (
+        f'<a href="{escape(address)}" aria-label="{title}"><title>{title}</title>{marker}{area}</a>'
+    )
 
 
 def _marker(system: int, x: float, y: float) -> str:
@@ -181,11 +209,10 @@ def _dashes(system: int) -> str:
 
 def _drop_non_finite(curve: Series) -> Series:
     """Return the curve without its non-finite points."""
-    intervals = curve.intervals or (None,) * len(curve.points)
-    finite = [
-        (point, interval)
-        for point, interval in zip(curve.points, intervals, strict=True)
-        if all(map(math.isfinite, point))
-    ]
-    points, bars = tuple(point for point, _ in finite), tuple(interval for _, interval in finite)
-    return Series(curve.system, curve.name, points, bars, curve.faint)
+    kept = [n for n, point in enumerate(curve.points) if all(map(math.isfinite, point))]
+    return replace(
+        curve,
+        points=tuple(curve.points[n] for n in kept),
+        intervals=tuple(curve.intervals[n] for n in kept) if curve.intervals else (),
+        links=tuple(curve.links[n] for n in kept) if curve.links else (),
+    )

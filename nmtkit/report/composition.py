@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from nmtkit.report.figure_io import (
     DOTS_PER_INCH,
+    FONT,
     default_style,
     font_families,
     shorten_label,
@@ -22,6 +23,8 @@ GatingCoefficients = Sequence[Sequence[Sequence[float]]]
 WORD_SPACING_INCHES = 0.6
 LEVEL_HEIGHT_INCHES = 0.45
 MAX_WIDTH_INCHES = 20.0  # larger figures are scaled down
+LEGEND_WEIGHTS = (0.2, 0.6, 1.0)
+LEGEND_GAP_INCHES, LEGEND_POINTS = 0.1, 8.0
 MIN_DRAWN_WEIGHT = 0.1  # smaller coefficients are not drawn (as in the paper)
 
 
@@ -43,7 +46,7 @@ def draw_composition(words: Sequence[str], levels: GatingCoefficients) -> "Figur
 
     Each node stands above the middle of its two children. A line to a child shows the weight of
     that child (w_l, w_r), a disc the weight of the new activation (w_c). Darker is larger; weights
-    up to `MIN_DRAWN_WEIGHT` are not drawn.
+    up to `MIN_DRAWN_WEIGHT` are not drawn. A legend above says so.
 
     :param words: Words of the sentence, with `</s>`.
     :param levels: One level fewer than words.
@@ -62,6 +65,7 @@ def draw_composition(words: Sequence[str], levels: GatingCoefficients) -> "Figur
             for index, weights in enumerate(nodes):
                 _draw_node(axes, level, index, weights, scale)
         _draw_words(axes, words, scale)
+        _draw_legend(axes, (width, height))
         axes.set_xlim(-0.5, len(words) - 0.5)
         axes.set_ylim(-0.2, len(levels) + 0.2)
         axes.set_axis_off()
@@ -88,6 +92,33 @@ def _draw_words(axes: "Axes", words: Sequence[str], scale: float) -> None:
     style: dict[str, Any] = {"rotation": 45, "ha": "right", "va": "top", "parse_math": False}
     for x, word in enumerate(words):
         axes.text(x, -0.3, shorten_label(word), **style, **font)
+
+
+def _draw_legend(axes: "Axes", size: tuple[float, float]) -> None:
+    """Draw the greys of three weights above the pyramid, as lines and as discs.
+
+    :param size: Width and height of the pyramid in inches.
+    """
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D([], [], color=_grey(weight), marker="o", markersize=5, linewidth=1.5)
+        for weight in LEGEND_WEIGHTS
+    ]
+    legend = axes.legend(
+        handles,
+        [f"{weight:g}" for weight in LEGEND_WEIGHTS],
+        title="line: share of a child, disc: of the new activation",
+        loc="lower left",
+        bbox_to_anchor=(0.0, 1.0 + LEGEND_GAP_INCHES / size[1]),
+        ncols=len(LEGEND_WEIGHTS),
+        frameon=False,
+        borderaxespad=0,
+        prop={"family": FONT, "size": LEGEND_POINTS},
+        title_fontproperties={"family": FONT, "size": LEGEND_POINTS},
+        alignment="left",
+    )
+    legend.set_zorder(0)
 
 
 def _grey(weight: float) -> str:

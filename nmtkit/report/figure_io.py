@@ -32,7 +32,9 @@ METADATA: dict[str, dict[str, None]] = {
     ".svg": {"Date": None, "Creator": None},
     ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
 }
-RC_PARAMS = {"svg.hashsalt": "nmtkit", "svg.fonttype": "path", "pdf.fonttype": 42}
+RC_PARAMS = {"svg.hashsalt": "nmtkit", "svg.fonttype": "none", "pdf.fonttype": 42}
+"""Text stays text, also in SVG, where it can be searched and read aloud."""
+
 MISSING_GLYPH_WARNING = "Glyph .* missing from"
 
 

@@ -36,6 +36,9 @@ LABEL_BACKGROUND = {
 Box = NDArray[np.float64]
 """Left, bottom, right, top."""
 
+Line = tuple[tuple[float, float], tuple[float, float]]
+"""Both ends."""
+
 
 def place_labels(
     axes: "Axes",
@@ -43,15 +46,17 @@ def place_labels(
     positions: Vectors,
     font: dict[str, Any],
     obstacles: Sequence["Text"] = (),
+    lines: Sequence[Line] = (),
 ) -> list[int]:
     """Write labels beside their points if there is room; earlier texts have priority.
 
     Set the limits of the axes first. With up to `MAX_SPARSE_TEXTS` texts no label covers a dot,
     and a label may stand at a distance, joined by a line. With more texts labels may cover dots
-    but keep a distance from each other, so that dots remain visible.
+    but keep a distance from each other, so that dots remain visible. No line runs through a label.
 
     :param positions: In data coordinates of the axes. Shape: [texts, 2].
     :param obstacles: Existing texts that must not be covered.
+    :param lines: Ends of existing lines that must not be covered, in data coordinates.
     :return: Indices of the texts that were written.
     """
     from matplotlib.font_manager import FontProperties
@@ -72,15 +77,25 @@ def place_labels(
     padding = pixels_per_point * (np.zeros(4) if sparse else DENSE_PADDING_POINTS * _OUTWARD)
     line_height = _size(renderer, "lp", properties)[1]  # matplotlib's minimum height of a text
     background: dict[str, Any] = {} if sparse else {"bbox": LABEL_BACKGROUND}
+    labels = occupied[: len(obstacles)]
     rings = next((rings for count, rings in MAX_RINGS if len(texts) <= count), 1)
+    drawn = [axes.transData.transform(np.array(line)) for line in lines]
     labelled = []
     for index, text in enumerate(texts):
         size = np.maximum(_size(renderer, text, properties), (0, line_height))
         for offset, has_leader in _offsets(size, pixels_per_point, rings):
             centre = dots[index] + offset
             box = np.concatenate([centre - size / 2, centre + size / 2])
-            if _inside(box, axes_box) and not _overlaps(box + padding, occupied):
+            leader = [np.stack([dots[index], centre])] if has_leader else []
+            if (
+                _inside(box, axes_box)
+                and not _overlaps(box + padding, occupied)
+                and not any(_crosses(line, box) for line in drawn)
+                and not any(_crosses(leader[0], label) for label in labels if leader)
+            ):
                 occupied.append(box)
+                labels.append(box)
+                drawn += leader
                 labelled.append(index)
                 _write(
                     axes,
@@ -119,6 +134,24 @@ def _overlaps(box: Box, obstacles: Sequence[Box]) -> bool:
         return False
     occupied = np.stack(obstacles)
     return bool(((box[:2] < occupied[:, 2:]) & (box[2:] > occupied[:, :2])).all(axis=1).any())
+
+
+def _crosses(line: NDArray[np.float64], box: Box) -> bool:
+    """Return True if a line runs through a box (Liang and Barsky 1984).
+
+    :param line: Both ends. Shape: [2, 2].
+    """
+    start, direction = line[0], line[1] - line[0]
+    enter, leave = 0.0, 1.0
+    for axis in (0, 1):
+        low, high = box[axis] - start[axis], box[axis + 2] - start[axis]
+        if direction[axis] == 0:
+            if low > 0 or high < 0:
+                return False
+            continue
+        near, far = sorted((low / direction[axis], high / direction[axis]))
+        enter, leave = max(enter, near), min(leave, far)
+    return bool(enter < leave)
 
 
 def _write(

@@ -38,6 +38,8 @@ from nmtkit.report.projection import (
     principal_components,
     tsne,
 )
+from nmtkit.report.styles import COLOURS
+from nmtkit.text.detokenizer import unescaped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,8 +48,7 @@ if TYPE_CHECKING:
 
 PANEL_INCHES = 5.0  # side of a panel
 MARGIN_SHARE = 0.06  # margin around the dots, as a share of a side
-DOT_COLOUR = "#0072B2"  # a blue that colour-blind readers can distinguish
-FRAME_COLOUR = "#D55E00"
+DOT_COLOUR, FRAME_COLOUR = COLOURS[:2]  # colour-blind readers can distinguish them
 LETTER_STYLE: dict[str, Any] = {
     "fontsize": 12,
     "fontweight": "bold",
@@ -58,7 +59,7 @@ LETTER_HEIGHT = 0.06  # height of a letter above a frame, as a share of the pane
 LETTERS = "ABCDEFGHIJK"
 FRAME_LINE_STYLES = ("-", "--", ":", "-.")
 MIN_REGION_SIDE = 1e-6
-FRAME_ZORDER = 5  # above labels, whose zorder is 3
+FRAME_ZORDER = 2.5  # below labels, whose zorder is 3
 Method = Literal["pca", "tsne", "none"]
 
 
@@ -83,6 +84,16 @@ class Region:
     right: float
     bottom: float
     top: float
+
+    def edges(self) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+        """Return the ends of its four sides."""
+        corners = [
+            (self.left, self.bottom),
+            (self.right, self.bottom),
+            (self.right, self.top),
+            (self.left, self.top),
+        ]
+        return list(zip(corners, [*corners[1:], corners[0]], strict=True))
 
     def contains(self, positions: Vectors) -> NDArray[np.bool_]:
         """Return a mask of the positions inside the region, edges included."""
@@ -178,7 +189,7 @@ def draw_map(text_map: Map, zooms: Sequence[str] = (), nearest: int = 40) -> "Fi
         figure.subplots_adjust(0, 0, 1, 1, wspace=0.06, hspace=0.06)
         axes = _add_panel(figure, (rows, columns, 1), map_region)
         letters = [_draw_frame(axes, region, number) for number, region in enumerate(regions)]
-        _draw_points(axes, text_map, map_region, letters)
+        _draw_points(axes, text_map, map_region, letters, regions)
         if any(text_map.axes) and not regions:
             _label_axes(axes, text_map.axes)
         for number, region in enumerate(regions):
@@ -233,8 +244,18 @@ def _add_panel(figure: "Figure", position: tuple[int, int, int], region: Region)
     return axes
 
 
-def _draw_points(axes: "Axes", text_map: Map, region: Region, letters: Sequence["Text"]) -> None:
-    """Draw the dots of a region and their labels, which do not cover the regions' letters."""
+def _draw_points(
+    axes: "Axes",
+    text_map: Map,
+    region: Region,
+    letters: Sequence["Text"],
+    frames: Sequence[Region] = (),
+) -> None:
+    """Draw the dots of a region and their labels.
+
+    Labels cover neither the regions' letters nor the lines of their frames. Entities, which Moses
+    writes for some characters, are shown as characters.
+    """
     inside: list[int] = np.flatnonzero(region.contains(text_map.positions)).tolist()
     sparse = len(inside) <= MAX_SPARSE_TEXTS
     axes.plot(
@@ -246,9 +267,10 @@ def _draw_points(axes: "Axes", text_map: Map, region: Region, letters: Sequence[
         alpha=1 if sparse else 0.5,
         rasterized=len(inside) > MAX_VECTOR_DOTS,
     )
-    texts = [shorten_label(text_map.texts[number]) for number in inside]
+    texts = [shorten_label(unescaped(text_map.texts[number])) for number in inside]
     font: dict[str, Any] = {"fontfamily": font_families(texts), "fontsize": 8 if sparse else 7}
-    place_labels(axes, texts, text_map.positions[inside], font, letters)
+    edges = [edge for frame in frames for edge in frame.edges()]
+    place_labels(axes, texts, text_map.positions[inside], font, letters, edges)
 
 
 def _label_axes(axes: "Axes", names: tuple[str, str]) -> None:

@@ -32,6 +32,7 @@ from nmtkit.evaluation.retokenize import moses_detokenizer, word_tokenizer
 from nmtkit.evaluation.significance import SAMPLES
 from nmtkit.evaluation.sufficient_statistics import collect_statistics
 from nmtkit.evaluation.text_checks import looks_tokenized
+from nmtkit.evaluation.translation_errors import SentenceErrors
 from nmtkit.inference.confidence.estimator import usable_calibration
 from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.side_check import swapped_sides
@@ -43,7 +44,8 @@ from nmtkit.io.lines import read_parallel
 from nmtkit.model_folder import LoadedModel, shared_parameters
 from nmtkit.progress_bar import ProgressBar
 from nmtkit.report.model_card import ModelCard, describe_file, describe_model
-from nmtkit.special_symbols import BOS
+from nmtkit.report.output_errors import output_errors
+from nmtkit.special_symbols import BOS, UNK, UNK_WORD
 from nmtkit.text.detokenizer import unescaped
 
 log = logging.getLogger("nmtkit")
@@ -95,12 +97,14 @@ class SystemOutput:
     best: the translation with its scores, without alignments; None for a system without a model.
     alignment: word alignment, if the system has alignments.
     alternatives: the n-best list without its first entry.
+    unknown: the model does not know a token of the source.
     """
 
     line: TokenizedLine
     best: Translation | None = None
     alignment: Alignment | None = None
     alternatives: tuple[Translation, ...] = ()
+    unknown: bool = False
 
 
 @dataclass(frozen=True)
@@ -113,7 +117,7 @@ class ModelReport:
     comparison: all metrics on the whole test set; by_bucket: one metric, also by bucket.
     left_out: sentences that say which buckets are missing, and why.
     sources, references: one entry per line.
-    outputs: one per line, by system name; sentence_scores: likewise, in percent.
+    outputs: one per line, by system name; sentence_scores: likewise, in percent; errors: likewise.
     """
 
     version: str
@@ -130,6 +134,7 @@ class ModelReport:
     references: list[TokenizedLine]
     outputs: Mapping[str, list[SystemOutput]]
     sentence_scores: Mapping[str, list[float]]
+    errors: Mapping[str, list[SentenceErrors]]
 
 
 def build_report(
@@ -172,6 +177,8 @@ def build_report(
         for name, translations in outputs.items()
     }
     overall, by_bucket, left_out = _compare_systems(texts, columns, test_text, settings.samples)
+    sources = [test_text.source(line) for line in columns[0]]
+    references = [test_text.target(line) for line in columns[1]]
     return ModelReport(
         version=nmtkit.__version__,
         model_cards=tuple(cards),
@@ -183,11 +190,15 @@ def build_report(
         comparison=overall,
         by_bucket=by_bucket,
         left_out=left_out,
-        sources=[test_text.source(line) for line in columns[0]],
-        references=[test_text.target(line) for line in columns[1]],
+        sources=sources,
+        references=references,
         outputs=outputs,
         sentence_scores={
             name: test_text.sentence_scores(lines, columns[1]) for name, lines in texts.items()
+        },
+        errors={
+            name: output_errors(sources, references, translations)
+            for name, translations in outputs.items()
         },
     )
 
@@ -266,7 +277,8 @@ class _TranslatingModel:
             words, _ = self.model.tgt_text.join(best.named_tokens)
             line = _line(best.text, " ".join(words), text)
             alignment = n_best[0].word_alignment if self.aligns else None
-            yield SystemOutput(line, best, alignment, tuple(alternatives))
+            unknown = UNK in self.model.src_vocab.ids(best.src_tokens) or UNK_WORD in best.tokens
+            yield SystemOutput(line, best, alignment, tuple(alternatives), unknown)
 
     def card(self, name: str, folder: str | Path) -> ModelCard:
         return describe_model(name, folder, self.model, self.translator.search, self.aligns)

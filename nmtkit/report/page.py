@@ -1,31 +1,41 @@
 """A report on models, rendered as one self-contained HTML page.
 
 Scores, charts and model cards are static HTML; the translations are JSON inside the page, which
-`page.js` shows. Text from files is never executed: it is escaped here and inserted as text there,
-and the page's Content-Security-Policy allows only its own script.
+the files in `script` show. Text from files is never executed: it is escaped here and inserted as
+text there, and the page's Content-Security-Policy allows only its own script.
 """
 
 import base64
 import hashlib
 from collections.abc import Iterator, Sequence
 from html import escape
-from importlib import resources
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nmtkit.evaluation.translation_errors import KINDS
 from nmtkit.io.lines import STANDARD
+from nmtkit.report.output_errors import count_by_system
 from nmtkit.report.page_curves import bucket_charts, learning_curve_charts
-from nmtkit.report.page_tables import details, score_tables, system_name, table
+from nmtkit.report.page_errors import difference_histograms, error_table
+from nmtkit.report.page_provenance import provenance
+from nmtkit.report.page_resources import page_script, page_style
+from nmtkit.report.page_sentences import SENTENCES_WITHOUT_SCRIPT, plain_sentences
+from nmtkit.report.page_tables import details, score_tables, system_name
+from nmtkit.report.page_verdict import verdict_rows
+from nmtkit.report.page_words import ERROR_TITLES, bucket_phrase
 from nmtkit.report.risk_coverage import bad_below, risk_charts
-from nmtkit.report.sentences import Packed, pack_sentences, script_json
+from nmtkit.report.sentences import DIGITS, Packed, pack_sentences, script_json
+from nmtkit.report.verdict import Verdict, judge
 
 if TYPE_CHECKING:
-    from nmtkit.report.model_card import ModelCard
     from nmtkit.report.model_report import ModelReport
 
 
 SECTIONS = {
+    "verdict": "Verdict",
     "scores": "Scores",
+    "errors": "Errors",
     "buckets": "Strengths and weaknesses",
     "confidence": "Confidence",
     "training": "Training",
@@ -39,9 +49,9 @@ def render_page(report: "ModelReport", commands: Sequence[str]) -> str:
 
     :param commands: Commands that print the same figures, to show on the page.
     """
-    style, script = _resource("page.css"), _resource("page.js")
+    style, script = page_style(), page_script()
     packed = pack_sentences(report)
-    title = " · ".join(card.name for card in report.model_cards)
+    verdict = judge(report)
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -50,7 +60,7 @@ def render_page(report: "ModelReport", commands: Sequence[str]) -> str:
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <link rel="icon" href="data:,">
-<title>{escape(title)}</title>
+<title>{escape(_title(report, verdict))}</title>
 <style>{style}</style>
 </head>
 <body>
@@ -59,11 +69,13 @@ def render_page(report: "ModelReport", commands: Sequence[str]) -> str:
 {_page_header(report)}
 </header>
 <main>
+{_section("verdict", verdict_rows(report, verdict))}
 {_section("scores", score_tables(report, commands))}
+{_section("errors", chain(error_table(report), difference_histograms(report)))}
 {_section("buckets", bucket_charts(report))}
 {_section("confidence", risk_charts(report))}
 {_section("training", learning_curve_charts(report.model_cards))}
-{_section("systems", _model_cards(report.model_cards))}
+{_section("systems", provenance(report))}
 {_section("translations", _translations(report, packed))}
 </main>
 <footer><p>Made by nmtkit {escape(report.version)}.</p></footer>
@@ -75,8 +87,14 @@ def render_page(report: "ModelReport", commands: Sequence[str]) -> str:
 """
 
 
-def _resource(file: str) -> str:
-    return resources.files("nmtkit.report").joinpath(file).read_text(encoding="utf-8")
+def _title(report: "ModelReport", verdict: Verdict) -> str:
+    """Return the title of the tab: the systems with their figures, the best first, and the test."""
+    order = [verdict.leader, *(lead.other for lead in verdict.leads)]
+    figures = ", ".join(
+        f"{report.model_cards[index].name} {verdict.figures[index].value:.1f}" for index in order
+    )
+    measure = verdict.measure.split(" (")[0]
+    return f"{figures} {measure} · {'–'.join(_languages(report))} translation report"
 
 
 def _policy(script: str) -> str:
@@ -113,10 +131,9 @@ def _page_header(report: "ModelReport") -> str:
         for section, title in SECTIONS.items()
         if section not in missing
     )
-    checksums = table(["file", "SHA-256"], report.checksums.items(), "Checksums of the test set")
     return (
         f"<h1>{names}</h1>\n<p class='lead'>{len(report.sources):,} sentences, {src} to {tgt}:"
-        f" {files}.</p>\n{details('Checksums of the test set', checksums)}\n"
+        f" {files}.</p>\n"
         f'<nav aria-label="Contents"><ul>{links}</ul></nav>'
     )
 
@@ -134,64 +151,99 @@ def _script_settings(report: "ModelReport") -> dict[str, Any]:
             {"name": card.name, "aligns": card.aligns, "model": bool(card.settings)}
             for card in report.model_cards
         ],
+        "kinds": [[kind, ERROR_TITLES[kind]] for kind in KINDS],
+        "counts": {
+            kind: [by_system[card.name].count for card in report.model_cards]
+            for kind, by_system in count_by_system(report).items()
+        },
+        "buckets": {by: _bucket_members(report, by) for by in _criteria(report)},
     }
 
 
-def _model_cards(model_cards: Sequence["ModelCard"]) -> Iterator[str]:
-    """Yield the HTML of one card per system."""
-    yield '<div class="cards">'
-    for index, card in enumerate(model_cards):
-        facts = "".join(
-            f"<div><dt>{escape(label)}</dt><dd>{escape(fact)}</dd></div>"
-            for label, fact in card.facts.items()
-        )
-        checksums = table(["file", "SHA-256"], card.checksums.items(), "Checksums")
-        settings = f'<pre tabindex="0">{escape(card.settings)}</pre>' if card.settings else ""
-        yield f'<article class="card"><h3>{system_name(index, card.name)}</h3><dl>{facts}</dl>'
-        yield details("Data and parameters, with checksums", checksums)
-        yield details("All settings", settings) + "</article>"
-    yield "</div>"
+def _criteria(report: "ModelReport") -> list[str]:
+    """Return what the buckets of a report are by."""
+    return list(dict.fromkeys(entry.bucketing.by for entry in report.by_bucket.buckets))
+
+
+def _bucket_members(report: "ModelReport", by: str) -> dict[str, Any]:
+    """Return the names of buckets, and the first bucket of each sentence, one digit each.
+
+    Buckets by unknown words hold those before them.
+    """
+    buckets = [entry for entry in report.by_bucket.buckets if entry.bucketing.by == by]
+    digits = ["."] * len(report.sources)
+    for number, entry in reversed(list(enumerate(buckets))):
+        for sentence in entry.bucket.sentences:
+            digits[sentence] = DIGITS[number]
+    return {
+        "names": [bucket_phrase(entry) for entry in buckets],
+        "sentences": "".join(digits),
+        "cumulative": by == "unknown",
+    }
 
 
 def _translations(report: "ModelReport", packed: Packed) -> Iterator[str]:
-    """Yield the HTML around the translations, which the script inserts into `#list`."""
+    """Yield the HTML around the translations, and the first ones.
+
+    The script replaces them in `#list` by the same ones, with all that reacts.
+    """
     if packed.left_out:
         left_out = ", ".join(packed.left_out)
         yield f'<p class="note">To limit its size, this page leaves out {left_out}.</p>'
     cards = list(enumerate(report.model_cards))
     unaligned = [system_name(index, card.name) for index, card in cards if not card.aligns]
-    if len(unaligned) < len(cards):
-        yield (
-            '<p class="hint">Point at a word, tap it, or move to it with Tab and the arrow keys'
-            " to highlight the words aligned to it, stronger for larger weights. The matrix beside"
-            " a translation shows its words from top to bottom and source words from left to"
-            " right. Weights below 3 % are left out.</p>"
-        )
     if unaligned:
         yield f'<p class="note">{" and ".join(unaligned)}: no alignments.</p>'
-    yield (
-        "<p>Words that are not in the reference have a <mark>dotted underline</mark>; words of the"
-        " reference that are in none of the translations shown have a <mark class='missing'>dashed"
-        " underline</mark>. chrF is computed per sentence.</p>"
-    )
+    yield details("How to read the translations", _legend(len(unaligned) < len(cards)))
     yield _TOOLS
+    yield '<p id="selection" hidden></p>'
     yield '<p id="count" role="status"></p>'
     yield '<p id="announcement" class="visually-hidden" aria-live="polite"></p>'
-    yield '<div id="list"></div>'
+    yield f'<div id="list">{plain_sentences(report)}</div>'
     yield _PAGER
-    yield "<noscript><p>Enable JavaScript to see the translations.</p></noscript>"
+    if len(report.sources) > SENTENCES_WITHOUT_SCRIPT:
+        yield (
+            f"<noscript><p>These are the first {SENTENCES_WITHOUT_SCRIPT} sentences. Enable"
+            " JavaScript for the others, for search and for alignments.</p></noscript>"
+        )
 
 
-_TOOLS = """<form class="tools" id="tools" role="search" aria-label="Translations">
+def _legend(aligned: bool) -> str:
+    """Return what the marks mean, and how to use alignments."""
+    alignments = (
+        "<p>Point at a word, tap it, or move to it with Tab and the arrow keys to highlight the"
+        " words aligned to it, stronger for larger weights. The matrix beside a translation shows"
+        " its words from top to bottom and source words from left to right; the darker a cell, the"
+        " larger the weight. Weights below 3 % are left out.</p>"
+        if aligned
+        else ""
+    )
+    return f"""<ul class="marks">
+<li><mark class="different">dotted</mark>: the reference has another word, or another form</li>
+<li><mark class="added">double</mark>: added, with nothing in the reference in its place</li>
+<li><mark class="repeated">wavy</mark>: repeated</li>
+<li><mark class="missing">dashed</mark>, in source and reference: a translation that is shown leaves
+it out; which one is written below each translation</li>
+</ul>{alignments}<p>chrF is computed per sentence.</p>"""
+
+
+_TOOLS = """<form class="tools" id="tools" role="search" aria-label="Translations" hidden>
 <label class="grow">Search
 <input type="search" id="query" autocomplete="off" spellcheck="false"></label>
+<label>as <select id="how"><option value="part">part of a text</option>
+<option value="word">whole words</option><option value="regex">regular expression</option>
+</select></label>
+<label>Only <select id="only"><option value="">all sentences</option></select></label>
 <label>Sort by <select id="sort"></select></label>
-<label class="check"><input type="checkbox" id="descending"> Largest first</label>
+<label class="check"><input type="checkbox" id="largest"> Largest first</label>
+<label id="against-label">Compare with <select id="against"><option value="">the reference</option>
+</select></label>
+<label class="check" id="columns-label"><input type="checkbox" id="columns"> Side by side</label>
 <fieldset id="shown"><legend>Show</legend></fieldset>
 </form>"""
 
-_PAGER = """<nav class="pager" aria-label="Pages of translations">
+_PAGER = """<nav class="pager" aria-label="Pages of translations" hidden>
 <button type="button" id="previous">Previous 50</button>
 <button type="button" id="next">Next 50</button>
 </nav>
-<fieldset id="downloads"><legend>Save translations</legend></fieldset>"""
+<fieldset id="downloads" hidden><legend>Save translations</legend></fieldset>"""

@@ -1,14 +1,15 @@
 """Charts of a report's page: learning curves, and a metric by bucket."""
 
-import math
 from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Literal
 
 from nmtkit.evaluation.comparison import BucketResult
+from nmtkit.report.addresses import selection_address
 from nmtkit.report.bucket_figures import AXIS_LABELS, MIN_BUCKET_SENTENCES
 from nmtkit.report.chart import Axes, Series, draw_chart
-from nmtkit.report.page_tables import details, format_figure, html_table, system_name, table
+from nmtkit.report.page_tables import details, format_figure, html_table, link, system_name, table
+from nmtkit.report.page_words import bucket_label, bucket_phrase, sentence_count
 
 if TYPE_CHECKING:
     from nmtkit.report.model_card import ModelCard
@@ -26,10 +27,11 @@ def bucket_charts(report: "ModelReport") -> Iterator[str]:
     (measure,) = report.by_bucket.whole.figures
     yield _legend(list(report.by_bucket.scores))
     yield '<div class="charts">'
+    ends = _extremes(report.by_bucket.buckets, measure)
     for by in dict.fromkeys(entry.bucketing.by for entry in report.by_bucket.buckets):
         buckets = [entry for entry in report.by_bucket.buckets if entry.bucketing.by == by]
         yield f"<figure><figcaption>{TITLES[by]}</figcaption>"
-        yield _bucket_chart(buckets, list(report.by_bucket.scores), measure)
+        yield _bucket_chart(buckets, list(report.by_bucket.scores), measure, ends)
         yield details("Show as a table", _bucket_table(buckets, report, measure)) + "</figure>"
     yield "</div>"
     bars = " Bars are 95 % intervals." if report.samples else ""
@@ -49,45 +51,75 @@ def _legend(systems: Sequence[str]) -> str:
     return f'<ul class="legend">{items}</ul>'
 
 
-def _bucket_chart(buckets: Sequence[BucketResult], systems: Sequence[str], measure: str) -> str:
-    large_enough = [entry for entry in buckets if entry.result.sentences >= MIN_BUCKET_SENTENCES]
+def _extremes(buckets: Sequence[BucketResult], measure: str) -> tuple[float, ...]:
+    """Return the lowest and highest value of all charts, so that they share an axis."""
+    figures = [
+        figure
+        for entry in buckets
+        if entry.result.sentences >= MIN_BUCKET_SENTENCES
+        for figure in entry.result.figures[measure].values()
+    ]
+    ends = [end for f in figures if f.interval for end in (f.interval.low, f.interval.high)]
+    values = [*(figure.value for figure in figures), *ends]
+    return (min(values), max(values)) if values else ()
+
+
+def _bucket_chart(
+    buckets: Sequence[BucketResult], systems: Sequence[str], measure: str, ends: tuple[float, ...]
+) -> str:
+    numbered = [(n, e) for n, e in enumerate(buckets) if e.result.sentences >= MIN_BUCKET_SENTENCES]
+    large_enough = [entry for _, entry in numbered]
+    links = tuple(
+        (
+            _bucket_address(entry, number),
+            f"{sentence_count(entry.result.sentences)} {bucket_phrase(entry)}",
+        )
+        for number, entry in numbered
+    )
     series = []
     for number, system in enumerate(systems):
         figures = [entry.result.figures[measure][system] for entry in large_enough]
         points = [(x.bucket.position, f.value) for x, f in zip(large_enough, figures, strict=True)]
         intervals = [(f.interval.low, f.interval.high) if f.interval else None for f in figures]
-        series.append(Series(number, system, tuple(points), tuple(intervals)))
+        series.append(Series(number, system, tuple(points), tuple(intervals), links=links))
     by = buckets[0].bucketing.by
     ranks = by == "rank"
     title = f"{measure}: {TITLES[by].lower()}"
-    axes = Axes(title, AXIS_LABELS[by], f"{measure}, %", logarithmic=ranks, integers=not ranks)
-    return draw_chart(axes, series) or '<p class="note">All buckets are too small to draw.</p>'
+    axes = Axes(
+        title,
+        AXIS_LABELS[by],
+        f"{measure}, %",
+        logarithmic=ranks,
+        integers=not ranks,
+        y_range=ends,
+    )
+    note = f"Fewer than two buckets have {MIN_BUCKET_SENTENCES} sentences, so there is no chart."
+    return draw_chart(axes, series) or f'<p class="note">{note}</p>'
+
+
+def _bucket_address(entry: BucketResult, number: int) -> str:
+    return selection_address(bucket=f"{entry.bucketing.by}:{number}")
 
 
 def _bucket_table(buckets: Sequence[BucketResult], report: "ModelReport", measure: str) -> str:
     rows = []
     systems = list(report.by_bucket.scores)
-    for entry in buckets:
+    for number, entry in enumerate(buckets):
         figures = entry.result.figures.get(measure, {})
         cells = [format_figure(figures[system]) if figures else "–" for system in systems]
-        cells = [f"<td>{cell}</td>" for cell in (f"{entry.result.sentences:,}", *cells)]
-        rows.append(f'<tr><th scope="row">{_bucket_label(entry)}</th>{"".join(cells)}</tr>')
+        labels = ["Sentences", *systems]
+        columns = "".join(
+            f'<td data-label="{escape(label)}">{cell}</td>'
+            for label, cell in zip(labels, (f"{entry.result.sentences:,}", *cells), strict=True)
+        )
+        label = escape(bucket_label(entry))
+        if entry.result.sentences:
+            label = link(_bucket_address(entry, number), bucket_label(entry))
+        rows.append(f'<tr><th scope="row">{label}</th>{columns}</tr>')
     header = [AXIS_LABELS[buckets[0].bucketing.by], "Sentences"]
-    names = [system_name(number, system) for number, system in enumerate(systems)]
+    names = [system_name(index, system) for index, system in enumerate(systems)]
     title = TITLES[buckets[0].bucketing.by]
     return html_table([*header, *names], "".join(rows), f"{measure} {title.lower()}")
-
-
-def _bucket_label(entry: BucketResult) -> str:
-    """Return the range of a bucket as text."""
-    low, high = entry.bucket.low, entry.bucket.high
-    if entry.bucketing.by == "unknown":
-        return f"{high:g}"
-    if math.isinf(low):
-        return f"to {high:g}"
-    if math.isinf(high):
-        return f"over {low:g}"
-    return f"{low + 1:g}–{high:g}" if entry.bucketing.by == "length" else f"{low:g}–{high:g}"
 
 
 def learning_curve_charts(model_cards: Sequence["ModelCard"]) -> Iterator[str]:
@@ -102,15 +134,41 @@ def learning_curve_charts(model_cards: Sequence["ModelCard"]) -> Iterator[str]:
     )
     yield '<div class="charts">'
     cost = "Cost per token, natural logarithm"
+    curves = [card.curve for _, card in with_curves if card.curve]
+    epochs = [p.epoch for curve in curves for p in curve.training]
+    epochs += [p.epoch for curve in curves for p in curve.validation]
+    left_out = []
     for title, y, series in (
         ("Cost on the dev set (thin: on training data)", cost, _cost_series(with_curves)),
         ("chrF on the dev set", "Dev chrF, %", _score_series(with_curves, "chrf")),
         ("BLEU on the dev set", "Dev BLEU, %", _score_series(with_curves, "bleu")),
     ):
-        if chart := draw_chart(Axes(title, "Epochs", y, from_zero=True), series):
+        axes = Axes(title, "Epochs", y, from_zero=True, x_range=tuple(epochs))
+        if chart := draw_chart(axes, series):
             yield f"<figure><figcaption>{title}</figcaption>{chart}</figure>"
+        elif any(curve.points for curve in series):
+            left_out.append(title)
     yield "</div>"
+    yield f'<p class="note">{_training_note(with_curves, left_out)}</p>'
     yield details("Validations as a table", _validations(with_curves))
+
+
+def _training_note(with_curves: Sequence[tuple[int, "ModelCard"]], left_out: Sequence[str]) -> str:
+    """Say why training costs lie above those of the dev set, if they do, and what is not drawn."""
+    curves = [card.curve for _, card in with_curves if card.curve]
+    above = any(
+        curve.training
+        and curve.validation
+        and curve.training[-1].cost_per_token > curve.validation[-1].cost_per_token
+        for curve in curves
+    )
+    why = (
+        "The cost on training data is the mean since the point before, with dropout, label"
+        " smoothing and the other things that make training harder than translating, so it may lie"
+        " above that on the dev set, which is measured without them."
+    )
+    missing = "".join(f" {title}: measured once, see the table." for title in left_out)
+    return (why if above else "") + missing
 
 
 def _cost_series(with_curves: Sequence[tuple[int, "ModelCard"]]) -> list[Series]:

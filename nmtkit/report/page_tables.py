@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from nmtkit.evaluation.comparison import Figure, PairedDifference
 from nmtkit.evaluation.metrics import METRICS, which_is_better
 from nmtkit.report.chart import draw_legend_key
+from nmtkit.report.verdict import format_p
 
 if TYPE_CHECKING:
     from nmtkit.report.model_report import ModelReport
@@ -34,6 +35,11 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], caption: str) ->
     return html_table([escape(cell) for cell in header], body, caption)
 
 
+def link(address: str, text: str) -> str:
+    """Return a link within the page."""
+    return f'<a href="{escape(address)}">{escape(text)}</a>'
+
+
 def html_table(header: Sequence[str], body: str, caption: str) -> str:
     """Return a table of HTML cells that scrolls sideways if it is wider than the page."""
     head = "".join(f'<th scope="col">{cell}</th>' for cell in header)
@@ -44,9 +50,16 @@ def html_table(header: Sequence[str], body: str, caption: str) -> str:
     )
 
 
-def _row(cells: Sequence[str]) -> str:
+def _row(cells: Sequence[str], labels: Sequence[str] = ()) -> str:
+    """Return a row of HTML cells.
+
+    :param labels: of the cells after the first, for narrow screens, where they stand below each
+        other.
+    """
     first, *rest = cells
-    return f'<tr><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in rest)}</tr>'
+    names = [f' data-label="{escape(label)}"' for label in labels] or [""] * len(rest)
+    columns = "".join(f"<td{name}>{cell}</td>" for name, cell in zip(names, rest, strict=True))
+    return f'<tr><th scope="row">{first}</th>{columns}</tr>'
 
 
 def format_figure(figure: Figure) -> str:
@@ -64,11 +77,14 @@ def score_tables(report: "ModelReport", commands: Sequence[str]) -> Iterator[str
     systems = list(comparison.scores)
     measures = list(comparison.whole.figures)
     body = "".join(
-        _row([escape(measure), *(format_figure(figures[system]) for system in systems)])
+        _row(
+            [escape(measure), *(format_figure(figures[system]) for system in systems)],
+            systems,
+        )
         for measure, figures in comparison.whole.figures.items()
     )
     header = [system_name(index, system) for index, system in enumerate(systems)]
-    yield html_table(["", *header], body, "Scores on the whole test set, in percent")
+    yield html_table(["Metric", *header], body, "Scores on the whole test set, in percent")
     interval = (
         f" In brackets: 95 % interval from {report.samples:,} bootstrap samples."
         if report.samples
@@ -77,7 +93,7 @@ def score_tables(report: "ModelReport", commands: Sequence[str]) -> Iterator[str
     better = f"In percent; {which_is_better(METRICS.values())}."
     yield f'<p class="note">{better}{interval}</p>'
     if comparison.whole.pairs:
-        yield from _differences(comparison.whole.pairs, measures)
+        yield from _differences(comparison.whole.pairs, measures, report.samples)
     signatures = [
         (metric.name, metric.signature) for metric in next(iter(comparison.scores.values()))
     ]
@@ -93,23 +109,27 @@ def _signatures_and_commands(signatures: Sequence[tuple[str, str]], commands: Se
     )
 
 
-def _differences(pairs: Sequence[PairedDifference], measures: Sequence[str]) -> Iterator[str]:
+def _differences(
+    pairs: Sequence[PairedDifference], measures: Sequence[str], samples: int
+) -> Iterator[str]:
     """Yield the differences of all pairs of systems with p-values."""
     rows = ""
     for first, second in dict.fromkeys((pair.first, pair.second) for pair in pairs):
-        cells = [_difference(p) for p in pairs if (p.first, p.second) == (first, second)]
+        cells = [_difference(p, samples) for p in pairs if (p.first, p.second) == (first, second)]
         title = f"<bdi>{escape(second)}</bdi> {MINUS} <bdi>{escape(first)}</bdi>"
-        rows += _row([title, *cells])
+        rows += _row([title, *cells], measures)
     yield "<h3>Differences</h3>"
-    yield html_table(["", *map(escape, measures)], rows, "Differences between systems")
+    yield html_table(["Systems", *map(escape, measures)], rows, "Differences between systems")
     yield (
         '<p class="note">p: probability of a difference this large between equally good systems, by'
         " paired bootstrap. Bold differences (<strong>p &lt; 0.05</strong>) are significant; p is"
-        " not corrected for the number of comparisons.</p>"
+        f" not corrected for the number of comparisons. {samples:,} samples cannot show a p below"
+        f" {1 / (samples + 1):.2g}.</p>"
     )
 
 
-def _difference(pair: PairedDifference) -> str:
-    text = f"{pair.difference:+.2f} <span class='interval'>p = {pair.p:.3f}</span>"
+def _difference(pair: PairedDifference, samples: int) -> str:
+    p = format_p(pair.p, samples)
+    text = f"{pair.difference:+.2f} <span class='interval'>{p}</span>"
     text = text.replace("-", MINUS)
     return f"<strong>{text}</strong>" if pair.p < 0.05 else text

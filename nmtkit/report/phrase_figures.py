@@ -17,6 +17,8 @@ from nmtkit.report.figure_io import (
     default_style,
     write_figure,
 )
+from nmtkit.report.styles import COLOURS
+from nmtkit.text.detokenizer import unescaped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,7 +30,7 @@ SAMPLES_SHOWN = 5
 """Number of samples per phrase in phrases.md (the paper's table 3); phrases.json has all."""
 
 FIGURE_INCHES = (5.5, 4.0)  # the width of one and a half columns
-DOT_COLOUR, LINE_COLOUR = "#0072B2", "black"  # a blue that colour-blind readers can distinguish
+DOT_COLOUR, LINE_COLOUR = COLOURS[0], "black"  # a blue that colour-blind readers can distinguish
 MODEL_AXIS = "model: log p(target | source)"
 TABLE_AXIS = "translation model: log p(target | source)"
 
@@ -232,5 +234,8 @@ def _pair_json(pair: ScoredPair) -> dict[str, Any]:
 
 
 def _escape_markdown(text: str) -> str:
-    """Escape a text so that Markdown shows it literally within a table cell."""
-    return " ".join(text.splitlines()).translate(_MARKDOWN_ESCAPES)
+    """Escape a text so that Markdown shows it literally within a table cell.
+
+    Entities that Moses writes for some characters are shown as these characters.
+    """
+    return " ".join(unescaped(text).splitlines()).translate(_MARKDOWN_ESCAPES)

@@ -7,26 +7,34 @@ Each sentence is an array
 A line of text is an array [words joined by spaces, indices from 0 of the words without a space
 before them], followed by the text itself if the words do not reproduce it. An output is
 
-    [line, chrF, score, finished, word scores, tokens, alignment, n-best]
+    [line, chrF, score, finished, word scores, tokens, alignment, n-best, states, errors]
 
 score: log p, natural logarithm; null without a model. tokens: empty if equal to the words. An
 n-best entry is [number of words in common with the best at the beginning, at the end, the words
-between, score, ranking score, finished].
+between, score, ranking score, finished]. States of words are those of
+`evaluation.translation_errors`: of the translation, the reference and, with an alignment, the
+source, as one list. Errors: the sum of 2 to the power of the index in `KINDS`.
 
 Numbers are rounded and encoded with the 64 characters of `DIGITS`, so that 3,000 newspaper
 sentences fit. A token's log-probability has two digits: hundredths below 0, at most 40.95. An
 alignment lists the cells with a weight of at least 0.03, row by row: the number of skipped cells
 before it in base 32, least significant digit first, plus 32 if another digit follows; then the
-weight in 63rds.
+weight in 63rds. States other than 0 are listed in the same way, the state in place of the weight.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from nmtkit.evaluation.translation_errors import KINDS
+
 if TYPE_CHECKING:
+    from nmtkit.evaluation.translation_errors import SentenceErrors
     from nmtkit.inference.translation import Translation
     from nmtkit.report.model_report import ModelReport, SystemOutput, TokenizedLine
 
@@ -98,18 +106,24 @@ def positions_without_space(text: str, words: Sequence[str]) -> list[int] | None
     return None if text[offset:].strip() else joined
 
 
-def pack_alignment(matrix: Sequence[Sequence[float]]) -> str:
+def pack_alignment(matrix: ArrayLike) -> str:
     """Encode the weights of an alignment row by row, leaving out small weights."""
-    digits, skipped = [], 0
-    for weight in (weight for row in matrix for weight in row):
-        if weight < MIN_ALIGNMENT_WEIGHT:
-            skipped += 1
-            continue
+    weights = np.asarray(matrix, dtype=np.float64).ravel()
+    (places,) = np.nonzero(weights >= MIN_ALIGNMENT_WEIGHT)
+    levels = (63 * np.minimum(weights[places], 1.0) + 0.5).astype(int)
+    return _pack_sparse(zip(places.tolist(), levels.tolist(), strict=True))
+
+
+def _pack_sparse(numbers: Iterable[tuple[int, int]]) -> str:
+    """Encode the numbers of a list that are not 0, at most 63, with their indices."""
+    digits, next_index = [], 0
+    for index, number in numbers:
+        skipped = index - next_index
         while skipped >= 32:
             digits.append(DIGITS[32 + skipped % 32])
             skipped //= 32
-        digits += [DIGITS[skipped], DIGITS[int(63 * min(weight, 1.0) + 0.5)]]
-        skipped = 0
+        digits += [DIGITS[skipped], DIGITS[number]]
+        next_index = index + 1
     return "".join(digits)
 
 
@@ -121,15 +135,18 @@ def pack_scores(scores: Sequence[float]) -> str:
 
 def _encode_sentences(report: "ModelReport") -> Iterator[list[Any]]:
     systems = [
-        (report.outputs[card.name], report.sentence_scores[card.name])
+        (report.outputs[card.name], report.sentence_scores[card.name], report.errors[card.name])
         for card in report.model_cards
     ]
     for index, (source, reference) in enumerate(
         zip(report.sources, report.references, strict=True)
     ):
         outputs = [
-            _encode_output(translations[index], chrf[index], source)
-            for translations, chrf in systems
+            [
+                *_encode_output(translations[index], chrf[index], source),
+                *_pack_errors(errors[index]),
+            ]
+            for translations, chrf, errors in systems
         ]
         yield [_encode_line(source), _encode_line(reference), outputs]
 
@@ -158,9 +175,16 @@ def _encode_output(output: "SystemOutput", chrf: float, source: "TokenizedLine")
         best.finished,
         pack_scores(best.word_scores),
         "" if best.tokens == line.words else " ".join(best.tokens),
-        pack_alignment(aligned.matrix.tolist()) if aligned and fits else "",
+        pack_alignment(aligned.matrix.cpu()) if aligned and fits else "",
         [_encode_alternative(translation, line) for translation in output.alternatives],
     ]
+
+
+def _pack_errors(errors: "SentenceErrors") -> tuple[str, int]:
+    """Return the states of all words, and the kinds of errors as a sum of powers of 2."""
+    states = [*errors.translation, *errors.reference, *errors.source]
+    packed = _pack_sparse((index, state) for index, state in enumerate(states) if state)
+    return packed, sum(1 << KINDS.index(kind) for kind in errors.kinds)
 
 
 def _encode_alternative(translation: "Translation", best: "TokenizedLine") -> list[Any]:

@@ -1,8 +1,8 @@
 """Colours, line styles and markers of curves, and their legend.
 
 Each system has its own colour, line style and marker, to be distinguishable in grey print and for
-colour-blind readers. Colours are from Okabe & Ito (2008), without yellow, which is too pale on
-paper.
+colour-blind readers. Colours are those of Okabe & Ito (2008), without yellow, darkened to a
+contrast of 3:1 on paper and more. They are those of the HTML report (`--system-0` in page.css).
 """
 
 import math
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
+COLOURS = ("#0072b2", "#c04a00", "#00795a", "#a8518a", "#1f1f1d", "#3a7ea8", "#8a6200")
 LINE_STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 MAX_MARKERS = 12  # maximum number of markers on a curve

@@ -64,6 +64,7 @@ class MetricsLogger:
         self.mean_cost: float | None = None
         self.last_validation = ""
         self.dev_score = _dev_score(config)
+        self.on_write: Callable[[], None] = lambda: None
         self._reset()
 
     def _reset(self) -> None:
@@ -227,6 +228,7 @@ class MetricsLogger:
             for name, value in figures.items():
                 if isinstance(value, int | float):
                     self.writer.add_scalar(f"{kind}/{name}", float(value), update)
+        self.on_write()
 
     def close(self) -> None:
         """Close the progress bar and the TensorBoard file."""

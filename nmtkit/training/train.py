@@ -11,7 +11,7 @@ import logging
 import math
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,7 +28,9 @@ from nmtkit.errors import ConfigError, NmtkitError, OutputError, counted
 from nmtkit.io.atomic import remove_folder
 from nmtkit.io.parameters import copy_parameters
 from nmtkit.model_folder import build_model, find_device, read_vocabularies, write_config
+from nmtkit.models import Model
 from nmtkit.parallel.process_group import ProcessGroup, join_process_group
+from nmtkit.training.dev_samples import DevSampler
 from nmtkit.training.folder_lock import FolderLock
 from nmtkit.training.gradient import word_sampler
 from nmtkit.training.informed_start import check_informed_start, inform_start
@@ -43,6 +45,7 @@ from nmtkit.training.trainer import Trainer
 from nmtkit.training.training_batches import build_batches
 from nmtkit.training.training_folder import TrainingFolder, TrainingRequest
 from nmtkit.training.validation import build_validation
+from nmtkit.training.watcher import TrainingWatcher
 
 log = logging.getLogger("nmtkit")
 
@@ -81,6 +84,7 @@ def train(
     default_recipe: str | None = None,
     started: float | None = None,
     updates: int | None = None,
+    watcher: TrainingWatcher | None = None,
 ) -> TrainingResult:
     """Train a model, or resume its training exactly where it stopped.
 
@@ -104,6 +108,8 @@ def train(
     :param started: when `time` began, by `time.monotonic()`; None: now.
     :param updates: end after this many updates; the settings of a planned training and its updates
         repeat it on any machine.
+    :param watcher: told of figures and translations of the dev set as they come, such as
+        `report.training_page.TrainingPage`.
     :raises NmtkitError: settings, data or folder do not fit, or another process trains in it.
     :raises TrainingInterrupted: on SIGINT or SIGTERM; everything is saved, and the same call
         resumes.
@@ -136,8 +142,33 @@ def train(
             if is_new and opened.lock is not None and opened.lock.holds():  # nothing was learned
                 remove_folder(request.output)
             raise
-        _run(trainer, config, opened)
+        with _watched(trainer, request, config, watcher if process_group.is_main else None):
+            _run(trainer, config, opened)
         return process_group.broadcast(lambda: _training_result(trainer, request.output))
+
+
+@contextlib.contextmanager
+def _watched(
+    trainer: Trainer, request: TrainingRequest, config: Config, watcher: TrainingWatcher | None
+) -> Iterator[None]:
+    """Tell a watcher of the training while the block runs."""
+    if watcher is None:
+        yield
+        return
+    vocabularies = read_vocabularies(request.output)
+    dev = Corpus.open(request.prepared, "dev", vocabularies, config.data.sides)
+    sampler = DevSampler(request.prepared, dev, vocabularies, config, find_device(request.device))
+
+    def show_samples(model: Model, update: int) -> None:
+        watcher.validated(update, sampler.translate(model))
+
+    trainer.show_samples = show_samples
+    trainer.metrics_logger.on_write = watcher.metrics_written
+    watcher.start(request.output, config)
+    try:
+        yield
+    finally:
+        watcher.finish()
 
 
 def _limit(time: float | str | None, updates: int | None) -> float | None:

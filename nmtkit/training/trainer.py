@@ -101,6 +101,7 @@ class Trainer:
         self.schedule = Schedule.of(config)
         self.time_limit = TimeLimit.of(config)
         self.record_schedule: Callable[[Schedule], None] = lambda schedule: None
+        self.show_samples: Callable[[Model, int], None] = lambda model, update: None
         self.stopwatch = Stopwatch()
         self.progress = Progress(corpus=batches.checksum, dev=dev_checksum)
         if config.curriculum_updates:
@@ -313,6 +314,7 @@ class Trainer:
         self.averaged = self._averaged_parameters()
         with swapped_parameters(self.model, self.averaged):
             validation = self.validate(self.model)
+            self.show_samples(self.model, self.progress.updates)
         self.progress = update_early_stopping(self.progress, validation, self.config)
         seconds = self._count_time()
         is_best = self.progress.stale == 0

@@ -19,7 +19,7 @@ COMMAND_LINES = (
     " --scores-file [scores]",
     "shortlist {text.src} --size 4 -o [out]",
     "train [prepared] -c {settings.toml} -S training.max_updates=1 -S training.dev_bleu=false"
-    " --device cpu -o [out]",
+    " --device cpu --page [page] -o [out]",
     "adapt [model] --data {text.src} {text.tgt} --guard {text.src} {text.tgt} --updates 1"
     " --allow-loss 100 --device cpu -o [out]",
     "optimize [model] --train {text.src} {text.tgt} --dev {text.src} {text.tgt} --max-loss 100"

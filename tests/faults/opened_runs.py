@@ -98,7 +98,7 @@ select -s en -t fr --domain dev.en dev.fr --pool train.en train.fr --best-cut --
 select -s en -t fr --lm-domain a.arpa --lm-domain a.arpa --lm-general a.arpa --lm-general a.arpa --pool train.en train.fr --pairs 2 -o near.en near.fr
 shortlist train.en --size 9 -o vocabulary
 shortlist prepared --size 9 --force
-train prepared -o new -c toy.toml
+train prepared -o new -c toy.toml --page page.html
 train prepared -o model -c toy.toml -S training.max_updates=3
 train prepared -o model -c toy.toml --force
 train prepared -o new -c toy.toml --from model

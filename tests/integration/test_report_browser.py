@@ -1,18 +1,24 @@
 """The report's page in a real Chromium: interaction, accessibility and security."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from nmtkit.report.model_report import ModelReport
-from nmtkit.report.page import render_page
 from tests.integration.browser import browser, print_to_pdf, resize
+from tests.integration.report_pages import (
+    Chrome,
+    LoadReport,
+    count,
+    open_report,
+    run_js,
+    search,
+    sentence_numbers,
+    sort,
+    wait_until,
+)
 from tests.unit.report.reports import line, output, report
-
-Chrome = Any
-LoadReport = Callable[[ModelReport], None]
 
 HOSTILE = (
     "</script><script>window.boom=1</script> <img src=x onerror=window.boom=1> \u2028 \"' &amp;"
@@ -36,13 +42,7 @@ def chrome() -> Iterator[Chrome]:
 def load(chrome: Chrome, tmp_path: Path) -> LoadReport:
     """Return a function that opens a report's page in the browser on a wide screen."""
 
-    def open_page(model_report: ModelReport) -> None:
-        path = tmp_path / "page.html"
-        path.write_text(render_page(model_report, ["nmtkit evaluate a"]), encoding="utf-8")
-        resize(chrome, 1200, 900)
-        chrome.get(path.as_uri())
-
-    return open_page
+    return lambda model_report: open_report(chrome, model_report, tmp_path / "page.html")
 
 
 @pytest.fixture
@@ -62,46 +62,6 @@ def large(sentences: int = LARGE_REPORT_SENTENCES) -> ModelReport:
         for name in ("one", "two")
     }
     return report(sources, ["mot fin"] * sentences, systems, aligned=["one", "two"])
-
-
-def run_js(chrome: Chrome, script: str, *arguments: Any) -> Any:
-    """Run JavaScript, the body of a function, in the page."""
-    return chrome.execute_script(script, *arguments)
-
-
-def wait_until(chrome: Chrome, condition: str) -> None:
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    WebDriverWait(chrome, 10, poll_frequency=0.02).until(lambda c: run_js(c, f"return {condition}"))
-
-
-def sentence_numbers(chrome: Chrome) -> list[int]:
-    """Return the numbers of the sentences shown, counted from 1."""
-    titles = run_js(
-        chrome, "return [...document.querySelectorAll('.sentence h3')].map(h=>h.textContent)"
-    )
-    return [int(title.removeprefix("Sentence ").replace(",", "")) for title in titles]
-
-
-def count(chrome: Chrome) -> str:
-    return str(run_js(chrome, "return document.getElementById('count').textContent"))
-
-
-def search(chrome: Chrome, text: str, expected: str) -> None:
-    field = chrome.find_element("id", "query")
-    field.clear()
-    field.send_keys(text)
-    wait_until(chrome, f"document.getElementById('count').textContent.includes({expected!r})")
-
-
-def sort(chrome: Chrome, key: str, descending: bool = False) -> list[int]:
-    from selenium.webdriver.support.ui import Select
-
-    Select(chrome.find_element("id", "sort")).select_by_value(key)
-    box = chrome.find_element("id", "descending")
-    if box.is_selected() != descending:
-        box.click()
-    return sentence_numbers(chrome)
 
 
 def highlighted(chrome: Chrome) -> list[tuple[str, float]]:
@@ -141,7 +101,8 @@ def no_errors_and_no_injected_script(chrome: Chrome) -> Iterator[None]:
 def test_a_page_opens_with_all_its_sections(chrome: Chrome) -> None:
     headings = run_js(chrome, "return [...document.querySelectorAll('h2')].map(h => h.textContent)")
     assert headings == [
-        *("Scores", "Strengths and weaknesses", "Training", "Provenance", "Translations"),
+        *("Verdict", "Scores", "Errors", "Strengths and weaknesses", "Training", "Provenance"),
+        "Translations",
     ]
     assert sentence_numbers(chrome) == [1, 2, 3, 4, 5] and count(chrome) == "1 to 5 of 5 sentences."
     loaded = run_js(chrome, "return performance.getEntriesByType('resource').map(e => e.name)")
@@ -186,8 +147,8 @@ def test_everything_is_reachable_by_keyboard(chrome: Chrome) -> None:
     def press(*keys: str) -> None:
         ActionChains(chrome).send_keys(*keys).perform()
 
-    run_js(chrome, "document.getElementById('descending').focus()")
-    press(Keys.TAB, Keys.TAB, Keys.TAB)  # past the two systems, to the first word
+    run_js(chrome, "[...document.querySelectorAll('#shown input')].at(-1).focus()")
+    press(Keys.TAB, Keys.TAB)  # past the link of the sentence, to the first word
     focused = "return [document.activeElement.textContent, document.activeElement.dataset.i]"
     assert run_js(chrome, focused) == ["the", "0"]
     press(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
@@ -245,14 +206,16 @@ def test_hostile_text_is_shown_and_not_executed(chrome: Chrome) -> None:
 def test_differences_from_the_reference_are_marked(chrome: Chrome) -> None:
     marks = "return [...document.querySelectorAll(arguments[0])].map(m => m.textContent)"
     assert run_js(chrome, marks, f"{row(0, 0)} mark") == []
-    assert run_js(chrome, marks, f"{row(0, 1)} mark") == ["la", "bien"]
+    assert run_js(chrome, marks, f"{row(0, 1)} mark.different") == ["la"]
+    assert run_js(chrome, marks, f"{row(0, 1)} mark.added") == ["bien"]
     reference = '.sentence[data-n="0"] .reference mark'
-    assert run_js(chrome, marks, reference) == []  # `good` has all words of the reference
-    chrome.find_element("css selector", "#shown input").click()
-    assert run_js(chrome, marks, reference) == ["le", "noir"]
+    assert run_js(chrome, marks, reference) == ["noir"]
     styles = "return getComputedStyle(document.querySelector(arguments[0])).textDecorationStyle"
     assert run_js(chrome, styles, reference) == "dashed"
-    assert run_js(chrome, styles, f"{row(0, 1)} mark") == "dotted"
+    assert run_js(chrome, styles, f"{row(0, 1)} mark.different") == "dotted"
+    assert run_js(chrome, styles, f"{row(0, 1)} mark.added") == "double"
+    chrome.find_elements("css selector", "#shown input")[1].click()
+    assert run_js(chrome, marks, reference) == []  # `good` has all words of the reference
 
 
 @pytest.mark.usefixtures("small")
@@ -340,7 +303,7 @@ def test_every_control_has_an_accessible_name(chrome: Chrome) -> None:
         chrome,
         """return [...document.querySelectorAll("[aria-labelledby], [href^='#']")]
         .map(e => e.getAttribute("aria-labelledby") ?? e.getAttribute("href").slice(1))
-        .filter(id => !document.getElementById(id))""",
+        .filter(id => !id.startsWith("translations?") && !document.getElementById(id))""",
     )
     assert broken == []
 
@@ -350,7 +313,7 @@ const rgb = (text) => text.match(/[\\d.]+/g).slice(0, 3).map(Number);
 const light = (c) => c.map(v => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
   .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
 const paper = light(rgb(getComputedStyle(document.body).backgroundColor));
-const elements = "p, td, th, h1, h2, h3, summary, .label, dt, dd, .word, label";
+const elements = "p, td, th, h1, h2, h3, summary, .label, dt, dd, .word, label, a, option";
 return [...document.querySelectorAll(elements)]
   .map(e => light(rgb(getComputedStyle(e).color)))
   .map(ink => (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05))
@@ -382,9 +345,13 @@ def test_the_page_fits_a_phone(chrome: Chrome) -> None:
 @pytest.mark.usefixtures("small")
 def test_print_omits_interactive_controls(chrome: Chrome, tmp_path: Path) -> None:
     chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    shown = "return getComputedStyle(document.querySelector(arguments[0])).display"
-    assert [run_js(chrome, shown, part) for part in (".tools", ".pager", ".hint")] == ["none"] * 3
-    assert run_js(chrome, shown, ".sentence") != "none"
+    shown = "return document.querySelector(arguments[0]).checkVisibility()"
+    hidden = (".tools", ".pager", "#translations", "#training", "#systems", "nav")
+    assert [run_js(chrome, shown, part) for part in hidden] == [False] * len(hidden)
+    assert all(run_js(chrome, shown, part) for part in ("#verdict", "#scores", "#errors"))
+    run_js(chrome, "location.hash = '#translations?only=missing:1'")
+    wait_until(chrome, "document.body.classList.contains('selected')")
+    assert run_js(chrome, shown, ".sentence") and not run_js(chrome, shown, "#scores")
     chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
     print_to_pdf(chrome, tmp_path / "page.pdf")
     assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")

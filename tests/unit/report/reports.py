@@ -12,6 +12,7 @@ from nmtkit.inference.translation import Translation
 from nmtkit.inference.word_alignment import Alignment
 from nmtkit.report.model_card import ModelCard
 from nmtkit.report.model_report import ModelReport, SystemOutput, TokenizedLine
+from nmtkit.report.output_errors import output_errors
 from nmtkit.training.learning_curve import Curve, TrainingPoint, ValidationPoint
 
 CURVE = Curve(
@@ -82,6 +83,14 @@ def report(
         outputs=systems,
         sentence_scores={
             name: [50.0 + n for n in range(len(system_outputs))]
+            for name, system_outputs in systems.items()
+        },
+        errors={
+            name: output_errors(
+                [line(source) for source in sources],
+                [line(reference) for reference in references],
+                system_outputs,
+            )
             for name, system_outputs in systems.items()
         },
     )

@@ -44,10 +44,10 @@ def test_error_bars_span_their_intervals():
 
 
 def test_a_chart_has_a_title_and_escapes_its_text():
-    svg = svg_of([Series(2, "a <b>", ((1.0, 5.0),))])
-    assert svg.attrib["role"] == "img" and svg.attrib["aria-label"] == AXES.title
+    svg = svg_of([Series(2, "a <b>", ((1.0, 5.0), (2.0, 6.0)))])
+    assert svg.attrib["role"] == "group" and svg.attrib["aria-label"] == AXES.title
     titles = [title.text for title in svg.iter("title")]
-    assert titles == [AXES.title, "a <b>: 5.00"]
+    assert titles == ["a <b>: 5.00", "a <b>: 6.00"]
     texts = {text.text for text in svg.iter("text")}
     assert {AXES.x, AXES.y} <= texts
 

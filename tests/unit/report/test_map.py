@@ -1,12 +1,13 @@
 """Maps: positions, readable labels and enlarged regions."""
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
 
 from nmtkit.errors import ConfigError, DataError, OutputError
-from nmtkit.report.label_placement import MAX_SPARSE_TEXTS
+from nmtkit.report.label_placement import MAX_SPARSE_TEXTS, _crosses
 from nmtkit.report.map import Map, check_map, draw_map, make_map, plot_map
 
 pytest.importorskip("matplotlib")
@@ -146,8 +147,43 @@ def test_files_are_reproducible_and_not_overwritten(tmp_path, kind):
         plot_map(paths[0], CROWD)
 
 
+def test_entities_of_moses_are_shown_as_characters():
+    text_map = Map(["l&apos;eau", "a &amp; b"], RANDOM.standard_normal((2, 2)))
+    assert {text for text, _ in written(draw_map(text_map).axes[0])} == {"l'eau", "a & b"}
+
+
+def test_no_line_runs_through_a_label():
+    """Neither a line from a dot to its label nor the frame of a region."""
+    from matplotlib.text import Text  # an annotation's extent would include its line
+
+    texts = [f"text{n}" for n in range(60)]
+    positions = np.random.default_rng(3).standard_normal((60, 2))
+    figure = draw_map(Map(texts, positions), ["text1"], nearest=8)
+    figure.draw_without_rendering()  # places the labels
+    axes = figure.axes[0]
+    labels: list[Any] = [text for text in axes.texts if text.get_text() in texts]
+    boxes = [np.array(Text.get_window_extent(label).extents) for label in labels]
+    frame: Any = axes.patches[0]
+    lines = [axes.transData.transform(edge) for edge in _edges(frame.get_bbox().extents)]
+    for label, box in zip(labels, boxes, strict=True):
+        leader = (
+            []
+            if label.arrow_patch is None
+            else [np.array([axes.transData.transform(label.xy), box.reshape(2, 2).mean(0)])]
+        )
+        for other, its_box in zip(labels, boxes, strict=True):
+            assert not any(_crosses(line, its_box) for line in leader if other is not label)
+        assert not any(_crosses(line, box) for line in lines)
+
+
+def _edges(extents):
+    left, bottom, right, top = extents
+    corners = [(left, bottom), (right, bottom), (right, top), (left, top)]
+    return [np.array(ends) for ends in zip(corners, [*corners[1:], corners[0]], strict=True)]
+
+
 def test_words_are_shown_literally(tmp_path):
-    words = ["$x$", "a_b", "<b>&amp;", "x" * 60, "a\x07b"]
+    words = ["$x$", "a_b", "<b>&nbsp;", "x" * 60, "a\x07b"]
     text_map = Map(words, RANDOM.standard_normal((5, 2)))
     labels = [text for text, _ in written(draw_map(text_map).axes[0])]
     assert sorted(labels) == sorted([*words[:3], "x" * 39 + "…", "a\ufffdb"])

@@ -98,7 +98,7 @@ def test_table_2_has_the_best_targets_of_both():
     text = format_phrase_tables(comparison([phrase()], [phrase("b", 2.5)]), ABOUT)
     assert rows(text, "Long, frequent source phrases: the likeliest targets") == [
         ["at the end of", "754", "3", "à la fin", "-1.00",
-         "l&amp;apos; &lt;fin> a\\|b \\*c\\* d\\_e \\$x", "-0.50"],
+         "l' &lt;fin> a\\|b \\*c\\* d\\_e \\$x", "-0.50"],
         ["", "", "", "la fin", "-2.00", "à la fin", "-8.00"],
     ]  # fmt: skip
     assert rows(text, "Long, rare source phrases: the likeliest targets")[0][:2] == ["b", "2.5"]

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nmtkit.evaluation.translation_errors import KINDS
 from nmtkit.report.model_report import TokenizedLine
 from nmtkit.report.sentences import (
     DIGITS,
@@ -102,13 +103,15 @@ def test_a_sentence_has_all_its_fields():
     outputs = [output("le chat noir", source)]
     ((src, ref, (packed,)),) = rows_of(report(["x"], ["un chat"], {"A": outputs}, ["A"]))
     assert src == ["x", []] and ref == ["un chat", []]
-    text, quality, score, finished, scores, tokens, alignment, alternatives = packed
+    text, quality, score, finished, scores, tokens, alignment, alternatives, states, kinds = packed
     best = outputs[0].best
     assert best
     assert text == ["le chat noir", []] and quality == 50.0 and finished is True
     assert score == pytest.approx(best.score, abs=1e-3) and len(scores) == 2 * 4 and tokens == ""
     assert alignment == ""  # of a source with another number of words
     assert [alternative[:3] for alternative in alternatives] == [[3, 0, "etc"], [3, 0, "etc etc"]]
+    assert unpacked_alignment(states, 1) == {(0, 0): 1, (2, 0): 2, (3, 0): 1}  # le, noir; un
+    assert kinds == 1 << KINDS.index("added")
 
 
 def test_alignments_include_the_end_of_sentence():

@@ -1,0 +1,62 @@
+"""Names and phrases of a report's page, used by several of its parts."""
+
+import math
+
+from nmtkit.evaluation.comparison import BucketResult
+from nmtkit.evaluation.translation_errors import ErrorCount
+
+ERROR_TITLES = {
+    "missing": "missing words",
+    "uncovered": "source words without attention",
+    "added": "added words",
+    "repeated": "repeated words",
+    "differs": "numbers or names differ",
+    "unknown": "unknown words",
+    "unfinished": "unfinished",
+}
+"""Kinds of errors as the page calls them."""
+
+ERROR_SENTENCES = {
+    "missing": "lack a content word of the reference and have nothing in its place",
+    "uncovered": "leave a content word of the source with hardly any attention",
+    "added": "have a content word that nothing in the reference corresponds to",
+    "repeated": "repeat words that the reference has once",
+    "differs": "lose a number or a name, or invent a number",
+    "unknown": "have a word that the model does not know",
+    "unfinished": "reach the maximum length before their end",
+}
+"""The same as verbs of "sentences"."""
+
+
+def sentence_count(count: int) -> str:
+    """Return `1 sentence` or `1,234 sentences`."""
+    return f"{count:,} sentence{'' if count == 1 else 's'}"
+
+
+def percent(count: ErrorCount) -> str:
+    """Return a share with its interval: `12.3 % [9.1, 16.4]`."""
+    if count.interval is None:
+        return "–"
+    return f"{count.share:.1f} % [{count.interval.low:.1f}, {count.interval.high:.1f}]"
+
+
+def bucket_label(entry: BucketResult) -> str:
+    """Return the range of a bucket as text."""
+    low, high = entry.bucket.low, entry.bucket.high
+    if entry.bucketing.by == "unknown":
+        return f"{high:g}"
+    if math.isinf(low):
+        return f"to {high:g}"
+    if math.isinf(high):
+        return f"over {low:g}"
+    return f"{low + 1:g}–{high:g}" if entry.bucketing.by == "length" else f"{low:g}–{high:g}"
+
+
+def bucket_phrase(entry: BucketResult) -> str:
+    """Return `of 11–20 words`, to follow "sentences"."""
+    label = bucket_label(entry)
+    if entry.bucketing.by == "length":
+        return f"of {'up ' if label.startswith('to') else ''}{label} words"
+    if entry.bucketing.by == "unknown":
+        return f"with at most {label} unknown word{'' if label == '1' else 's'}"
+    return f"with a mean word-frequency rank {'of ' if label[0].isdigit() else ''}{label}"

@@ -1,0 +1,245 @@
+"""A page to watch a training by: curves, translations as they improve, the plan, the time left.
+
+The page is one HTML file without scripts, which is written anew with every new figure and asks the
+browser to load it again. It is replaced at once, so that a reader never sees half of it.
+"""
+
+import logging
+import math
+import re
+from collections.abc import Iterator, Sequence
+from html import escape
+from pathlib import Path
+
+import nmtkit
+from nmtkit.config import Config
+from nmtkit.durations import format_duration
+from nmtkit.errors import NmtkitError, OutputError
+from nmtkit.io.lines import open_output
+from nmtkit.models import model_name
+from nmtkit.report.model_card import ModelCard
+from nmtkit.report.page_curves import learning_curve_charts
+from nmtkit.report.page_resources import page_style
+from nmtkit.training.learning_curve import (
+    METRICS_FILE,
+    Curve,
+    TrainingPoint,
+    ValidationPoint,
+    read_curve,
+)
+from nmtkit.training.watcher import DevSample
+
+log = logging.getLogger("nmtkit")
+
+REFRESH_SECONDS = 10
+MAX_SHOWN_VALIDATIONS = 6
+"""Translations of a sentence on the page: the first one and the last ones."""
+
+GENERATOR = '<meta name="generator" content="nmtkit train">'
+"""Mark of a page that a later training may replace."""
+
+MARK_BYTES = 2000  # the mark stands within them
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
+
+
+class TrainingPage:
+    """Writes the page; a `TrainingWatcher`.
+
+    :param path: the page.
+    :raises OutputError: another file is there.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._samples: list[tuple[int, list[DevSample]]] = []
+        self._training: tuple[Path, Config] | None = None
+        self._ended = False
+        self._failed = False
+        if path.exists() and not _is_training_page(path):
+            raise OutputError(
+                f"{path}: exists already and is no page of 'nmtkit train'; give another file"
+            )
+
+    def start(self, folder: Path, config: Config) -> None:
+        """Write the page without curves.
+
+        :raises OutputError: it cannot be written.
+        """
+        self._training = folder, config
+        self._write()
+
+    def metrics_written(self) -> None:
+        """Write the page with the new figures."""
+        self._try_to_write()
+
+    def validated(self, update: int, samples: Sequence[DevSample]) -> None:
+        """Keep the translations, and write the page with them."""
+        self._samples.append((update, list(samples)))
+        if len(self._samples) > MAX_SHOWN_VALIDATIONS:
+            del self._samples[1]
+        self._try_to_write()
+
+    def finish(self) -> None:
+        """Write the page for the last time; the browser need not load it again."""
+        self._ended = True
+        self._try_to_write()
+
+    def _try_to_write(self) -> None:
+        """Write the page; a page that cannot be written never stops a training."""
+        try:
+            self._write()
+        except (OSError, NmtkitError) as error:
+            if not self._failed:
+                log.warning("%s; the training goes on without new pages", error)
+            self._failed = True
+
+    def _write(self) -> None:
+        if self._training is None:
+            return
+        folder, config = self._training
+        has_figures = (folder / METRICS_FILE).exists()
+        curve = read_curve(folder) if has_figures else Curve((), ())
+        page = render_training_page(folder.name, config, curve, self._samples, self._ended)
+        with open_output(self.path, force=True) as file:
+            file.write(page)
+
+
+def render_training_page(
+    name: str,
+    config: Config,
+    curve: Curve,
+    samples: Sequence[tuple[int, Sequence[DevSample]]],
+    ended: bool,
+) -> str:
+    """Return the page.
+
+    :param name: of the model.
+    :param samples: translations by update, the same sentences each time.
+    :param ended: the training is over, so that the page stays as it is.
+    """
+    refresh = "" if ended else f'<meta http-equiv="refresh" content="{REFRESH_SECONDS}">\n'
+    share, status = training_status(config, curve, ended)
+    percent = "" if share is None else f"{100 * share:.0f} % · "
+    card = ModelCard(name, name, {}, {}, curve=curve)
+    charts = "\n".join(learning_curve_charts([card]))
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+{GENERATOR}
+<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
+{refresh}<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<link rel="icon" href="data:,">
+<title>{percent}{escape(name)} · training</title>
+<style>{page_style()}</style>
+</head>
+<body>
+<header class="top"><h1><bdi>{escape(name)}</bdi></h1>
+<p class="lead">{escape(status)}</p>
+{_progress_bar(share)}</header>
+<main>
+<section aria-labelledby="curves"><h2 id="curves">Curves</h2>
+{charts or "<p>No figures yet.</p>"}</section>
+<section aria-labelledby="samples"><h2 id="samples">Translations of the dev set</h2>
+{"".join(_samples(samples, config)) or "<p>Not validated yet.</p>"}</section>
+<section aria-labelledby="plan"><h2 id="plan">Plan</h2>
+<dl>{"".join(_plan(config))}</dl></section>
+</main>
+<footer><p>Made by nmtkit {escape(nmtkit.__version__)}.</p></footer>
+</body>
+</html>
+"""
+
+
+def training_status(config: Config, curve: Curve, ended: bool) -> tuple[float | None, str]:
+    """Return the share of the training that is done, and a sentence about it.
+
+    The share is that of the limit which is reached first; None without a limit or figures.
+    """
+    points: list[TrainingPoint | ValidationPoint] = [
+        *curve.training[-1:],
+        *curve.validation[-1:],
+    ]
+    if not points:
+        return None, "The training has begun; there are no figures yet."
+    last = max(points, key=lambda point: point.update)
+    training = config.training
+    limits = (
+        (last.seconds, training.time_limit),
+        (last.update, training.max_updates),
+        (last.epoch, training.max_epochs),
+    )
+    shares = [used / limit for used, limit in limits if limit and math.isfinite(used)]
+    share = min(max(shares), 1.0) if shares else None
+    done = f"{last.update:,} updates, {last.epoch:.2f} epochs in {format_duration(last.seconds)}"
+    if ended:
+        return share, f"The training has stopped after {done}."
+    if not share:
+        return share, f"{done}."
+    left = format_duration(max(last.seconds * (1 / share - 1), 0.0))
+    return share, f"{done}; at most {left} left."
+
+
+def _progress_bar(share: float | None) -> str:
+    if share is None:
+        return ""
+    return (
+        f'<progress max="1" value="{share:.3f}" aria-label="Share of the training that is done">'
+        f"{100 * share:.0f} %</progress>"
+    )
+
+
+def _samples(samples: Sequence[tuple[int, Sequence[DevSample]]], config: Config) -> Iterator[str]:
+    """Yield each sentence with its translations, the newest first."""
+    from_language, to_language = (
+        escape(language) for language in (config.text.src_language, config.text.tgt_language)
+    )
+    if not samples:
+        return
+    for index, newest in enumerate(samples[-1][1]):
+        rows = [
+            _row("source", "Source", newest.source, from_language),
+            _row("reference", "Reference", newest.reference, to_language),
+        ]
+        for update, translations in reversed(samples):
+            label = f"Update {update:,}"
+            rows.append(_row("output", label, translations[index].translation, to_language))
+        yield f'<article class="sentence">{"".join(rows)}</article>'
+
+
+def _row(kind: str, label: str, text: str, language: str) -> str:
+    shown = escape(text) or '<i class="unfinished">(empty)</i>'
+    return (
+        f'<div class="row {kind}"><div class="label">{label}</div><div class="body">'
+        f'<p class="text" dir="auto" lang="{language}">{shown}</p></div></div>'
+    )
+
+
+def _plan(config: Config) -> Iterator[str]:
+    """Yield what the training is to do."""
+    training = config.training
+    limits = [
+        f"{format_duration(training.time_limit)} of training" if training.time_limit else "",
+        f"{training.max_updates:,} updates" if training.max_updates else "",
+        f"{training.max_epochs:g} epochs" if training.max_epochs else "",
+    ]
+    facts = {
+        "Ends after": " or ".join(filter(None, limits)) or "early stopping alone",
+        "Model": model_name(config.model),
+        "Languages": f"{config.text.src_language} to {config.text.tgt_language}",
+        "Batches": f"{config.data.batch_size:,}",
+        "Learning rate": f"{training.learning_rate:g} ({training.optimizer})",
+        "Validation": f"every {training.validate_every:,} updates",
+    }
+    for label, fact in facts.items():
+        yield f"<div><dt>{label}</dt><dd>{escape(fact)}</dd></div>"
+
+
+def _is_training_page(path: Path) -> bool:
+    """Return True if a file is a page of an earlier training."""
+    try:
+        with open(path, "rb") as file:
+            return re.search(re.escape(GENERATOR.encode()), file.read(MARK_BYTES)) is not None
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be read: {error.strerror}") from error

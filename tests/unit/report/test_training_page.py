@@ -1,0 +1,76 @@
+"""The page of a training says how far it is, and is never half written or in the way."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nmtkit.config import Config
+from nmtkit.errors import OutputError
+from nmtkit.model_folder import read_config
+from nmtkit.report.training_page import TrainingPage, render_training_page, training_status
+from nmtkit.training.learning_curve import Curve
+from nmtkit.training.watcher import DevSample
+from tests.unit.report.reports import CURVE
+
+HOSTILE = "</p><script>boom()</script>"
+
+
+def config(**limits: Any) -> Config:
+    folder = Path(__file__).parents[2] / "data/0.2.0/rnnsearch"
+    read = read_config(folder)
+    none: dict[str, Any] = {"max_updates": 0, "max_epochs": 0, "time_limit": 0.0}
+    return dataclasses.replace(read, training=dataclasses.replace(read.training, **(none | limits)))
+
+
+@pytest.mark.parametrize(
+    ("limits", "share"),
+    [
+        ({"max_updates": 800}, 0.5),  # the last point has 400 updates, 2 epochs, 240 seconds
+        ({"max_updates": 800, "time_limit": 300.0}, 0.8),
+        ({"max_epochs": 1}, 1.0),
+        ({}, None),
+    ],
+)
+def test_the_share_is_that_of_the_limit_reached_first(limits, share):
+    assert training_status(config(**limits), CURVE, False)[0] == share
+
+
+def test_the_time_left_follows_from_the_share():
+    assert "at most 4m left" in training_status(config(max_updates=800), CURVE, False)[1]
+    assert training_status(config(), Curve((), ()), False)[0] is None
+
+
+def test_the_page_reloads_itself_until_the_end_and_escapes_all_text():
+    samples = [(100, [DevSample(HOSTILE, "b", "")]), (200, [DevSample(HOSTILE, "b", HOSTILE)])]
+    running, ended = (
+        render_training_page("<m>", config(max_updates=800), CURVE, samples, end)
+        for end in (False, True)
+    )
+    assert 'http-equiv="refresh"' in running and 'http-equiv="refresh"' not in ended
+    assert "<script" not in running and "<m>" not in running
+    assert "&lt;script&gt;" in running and "50 %" in running and "(empty)" in running
+
+
+def test_a_page_replaces_only_pages(tmp_path):
+    path = tmp_path / "page.html"
+    page = TrainingPage(path)
+    page.start(tmp_path / "model", config())
+    page.validated(1, [DevSample("a", "b", "c")])
+    page.finish()
+    assert "Update 1" in path.read_text(encoding="utf-8")
+    TrainingPage(path)  # a resumed training
+    path.write_text("mine")
+    with pytest.raises(OutputError, match="no page of 'nmtkit train'"):
+        TrainingPage(path)
+    assert path.read_text() == "mine"
+
+
+def test_a_page_that_cannot_be_written_is_reported_once(tmp_path, caplog):
+    page = TrainingPage(tmp_path / "folder" / "page.html")
+    with pytest.raises(OutputError):
+        page.start(tmp_path, config())
+    page.metrics_written()
+    page.metrics_written()
+    assert sum("goes on without" in record.message for record in caplog.records) == 1
