@@ -66,7 +66,7 @@ class LazyGroup(Command, click.Group):
         formatter.write(f"\n  {' '.join(first.split())}\n\n")
         self.format_commands_section(ctx, formatter)
         path = ctx.command_path
-        formatter.write(f"\nMore: '{path} COMMAND --help'; all details: --help-all\n")
+        formatter.write(f"More: '{path} COMMAND --help'; all details: --help-all\n")
 
     def format_commands_section(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands and their purposes, without importing them."""

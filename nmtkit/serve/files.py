@@ -49,7 +49,9 @@ class Files:
         name = safe_name(upload.name)
         if not name.lower().endswith(tuple(service.engine.endings)):
             endings = ", ".join(service.engine.endings)
-            raise RequestError(400, f"Invalid request: the file's name must end in one of {endings}")
+            raise RequestError(
+                400, f"Invalid request: the file's name must end in one of {endings}"
+            )
         sample = upload.data[:SAMPLE].decode("utf-8", "replace")
         source, target = text_field(fields, "source"), text_field(fields, "target")
         (pair, _) = service.languages.pair(source, target, sample)
