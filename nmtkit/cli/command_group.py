@@ -63,10 +63,10 @@ class LazyGroup(Command, click.Group):
         """Write the first screen of help: purpose, commands, and how to get more help."""
         self.format_usage(ctx, formatter)
         first = (self.help or "").partition("\n\n")[0]
-        formatter.write(f"\n  {' '.join(first.split())}\n\n")
+        formatter.write(f"\n  {' '.join(first.split())}\n")
         self.format_commands_section(ctx, formatter)
         path = ctx.command_path
-        formatter.write(f"More: '{path} COMMAND --help'; all details: --help-all\n")
+        formatter.write(f"\nMore: '{path} COMMAND --help'; all details: --help-all\n")
 
     def format_commands_section(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands and their purposes, without importing them."""

@@ -158,7 +158,7 @@ NETWORK_OPTIONS = group(
         default=5000,
         metavar="N",
         common=True,
-        help="Port to listen on. 0 is any free one, which the log names.",
+        help="Port to listen on. With 0 it is a free one, which the log names.",
     ),
     option(
         "--keys",
@@ -206,7 +206,8 @@ LIMIT_OPTIONS = group(
         default=0,
         metavar="N",
         common=True,
-        help="Requests per minute of a key or an address. 0 is any number.",
+        help="Requests per minute of a client. With 0 there is no limit. A client is a key, or an"
+        " address if no keys are needed.",
     ),
     option(
         "--timeout",

@@ -1,7 +1,7 @@
 """The engine: takes lines, lets workers translate them, and gives back the results.
 
-It has nothing to do with HTTP. Each core has one worker at work, whatever the model; when a worker is
-free, the scheduler says which lines it gets.
+It has nothing to do with HTTP. Each core has one worker at work, whatever the model; when a worker
+is free, the scheduler says which lines it gets.
 """
 
 import asyncio

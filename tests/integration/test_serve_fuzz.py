@@ -80,4 +80,4 @@ def test_any_message_of_the_stream_leaves_the_server_well(server: Running, messa
 def test_any_message_of_marians_has_as_many_lines(server: Running, text):
     with contextlib.suppress(UnicodeEncodeError), server.socket("/translate") as socket:
         socket.send(text)
-        assert socket.recv(timeout=20).count("\n") == text.count("\n")
+        assert str(socket.recv(timeout=20)).count("\n") == text.count("\n")

@@ -9,7 +9,7 @@ from nmtkit.serve.rates import RateLimit
 
 def test_permissions_come_back_with_time(monkeypatch):
     now = 0.0
-    monkeypatch.setattr(rates.time, "monotonic", lambda: now)
+    monkeypatch.setattr("nmtkit.serve.rates.time.monotonic", lambda: now)
     limit = RateLimit(60)
     for _ in range(60):
         limit.check("a")
