@@ -1,8 +1,8 @@
 """Load on `nmtkit serve`: throughput, latency, a long run with everything that goes wrong, fuzzing.
 
     python bench/serve.py throughput MODEL TEXT            32 clients, and `nmtkit translate`
-    python bench/serve.py latency MODEL TEXT               one at a time, idle and at half load
-    python bench/serve.py soak MODEL TEXT --minutes 10     64 clients, kills, cancellations, reloads
+    python bench/serve.py latency MODEL TEXT               a sentence at a time, and at half load
+    python bench/serve.py soak MODEL TEXT --minutes 10     64 clients, kills, reloads
     python bench/serve.py fuzz MODEL --minutes 30          random requests to every endpoint
     python bench/serve.py beside URL TEXT                  another server with LibreTranslate's API
 

@@ -9,15 +9,22 @@ from nmtkit.cli.shared_options import FOLDER
 
 RULES: list[Rule] = [
     needs("--new-key", "--keys"),
-    *excludes("--new-key", "--pair", "--glossary", because="it only writes a key"),
+    *excludes("--new-key", "--pair", "--glossary", "--check", because="it only makes a key"),
+    needs("--output", "--new-key"),
 ]
 
 
 @declare_command(rules=RULES)
 @click.argument("models", nargs=-1, type=FOLDER, metavar="[MODEL]...")
 @serve_options
-def command(models: tuple[str, ...], new_key: str | None, options: ServeOptions) -> None:
-    """Translate for programs: LibreTranslate's API, Marian's WebSocket, Moses's XML-RPC.
+def command(
+    models: tuple[str, ...],
+    new_key: str | None,
+    output: str,
+    check: bool,
+    options: ServeOptions,
+) -> None:
+    """Translate for programs that know LibreTranslate, Marian or Moses.
 
     Each MODEL is the folder of a trained model, whose languages stand in it. Clients of
     LibreTranslate use http://ADDRESS:PORT, those of Marian ws://ADDRESS:PORT/translate, those of
@@ -40,10 +47,13 @@ def command(models: tuple[str, ...], new_key: str | None, options: ServeOptions)
     if new_key:
         from pathlib import Path
 
+        from nmtkit.io.lines import open_output
         from nmtkit.serve.keys import add_key
 
-        click.echo(add_key(Path(str(options.keys)), new_key))
+        with open_output(output) as file:
+            file.write(f"{add_key(Path(str(options.keys)), new_key)}\n")
         return
-    from nmtkit.serve.server import serve
+    from nmtkit.serve.server import check_models, serve
 
-    serve(options.settings(models))
+    settings = options.settings(models)
+    check_models(settings) if check else serve(settings)

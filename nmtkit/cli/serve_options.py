@@ -16,6 +16,7 @@ from nmtkit.cli.shared_options import (
     Duration,
     batch_size_option,
     device_option,
+    output_option,
     params_option,
     threads_option,
 )
@@ -89,17 +90,19 @@ def _cores() -> int:
 
 
 def serve_options(function: Callable[..., Any]) -> Any:
-    """Declare all options of `nmtkit serve`: the parameters `new_key` and `options`."""
+    """Declare all options of `nmtkit serve`: the parameters other than `options`, and `options`."""
 
     @functools.wraps(function)
     def command(
         models: tuple[str, ...],
         new_key: str | None,
+        output: str,
+        check: bool,
         keys: str | None,
         search: dict[str, Any],
         **values: Any,
     ) -> Any:
-        return function(models, new_key, ServeOptions(keys, values, search))
+        return function(models, new_key, output, check, ServeOptions(keys, values, search))
 
     declared: Any = command
     for add in reversed((MODELS, NETWORK_OPTIONS, LIMIT_OPTIONS, search_options, HARDWARE_OPTIONS)):
@@ -130,7 +133,6 @@ MODELS = group(
     option(
         "--fast",
         is_flag=True,
-        common=True,
         help="Translate with what 'nmtkit optimize' has found to be faster.",
     ),
     option(
@@ -156,7 +158,7 @@ NETWORK_OPTIONS = group(
         default=5000,
         metavar="N",
         common=True,
-        help="Port to listen on. 0 takes a free one, which the log names.",
+        help="Port to listen on. With 0 it is a free one, which the log names.",
     ),
     option(
         "--keys",
@@ -170,6 +172,12 @@ NETWORK_OPTIONS = group(
         metavar="NAME",
         common=True,
         help="Add a key to --keys, write it to stdout, and exit.",
+    ),
+    output_option("File of the new key."),
+    option(
+        "--check",
+        is_flag=True,
+        help="Load the models, glossaries and keys, and exit: with status 0 if all can be served.",
     ),
     option(
         "--cors",
@@ -198,14 +206,14 @@ LIMIT_OPTIONS = group(
         default=0,
         metavar="N",
         common=True,
-        help="Requests per minute of a key, or of an address without keys; 0 is any number.",
+        help="Requests per minute of a client. With 0 there is no limit. A client is a key, or an"
+        " address if no keys are needed.",
     ),
     option(
         "--timeout",
         type=Duration(),
         default="60s",
         metavar="TIME",
-        common=True,
         help="Time for a request.",
     ),
     option(

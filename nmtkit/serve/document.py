@@ -26,15 +26,15 @@ PLAIN = ".txt"
 
 def document_endings() -> list[str]:
     """Return the endings of the files that can be translated."""
-    formats = _formats()
+    formats = _module("nmtkit.documents.formats")
     endings = [] if formats is None else [e for found in formats.FORMATS.values() for e in found]
     return sorted({PLAIN, *endings})
 
 
-def _formats() -> Any:
-    """Return the module of file formats, or None if this version has none."""
+def _module(name: str) -> Any:
+    """Return a module of file formats, or None in a version without them."""
     try:
-        return importlib.import_module("nmtkit.inference.document")
+        return importlib.import_module(name)
     except ImportError:
         return None
 
@@ -48,12 +48,13 @@ def translate_file(translator: Translator, message: dict[str, Any], task: Task) 
     """
     data = base64.b64decode(message["data"])
     _limit(len(data))
-    formats = _formats()
     name = message["name"]
-    if formats is None or name.lower().endswith(PLAIN):
+    formats, documents = _module("nmtkit.documents.formats"), _module("nmtkit.inference.document")
+    if formats is None or documents is None or name.lower().endswith(PLAIN):
         result, warnings = _translate_lines(translator, data), []
     else:
-        found = formats.translate_document(data, formats.format_of(name), translator)
+        format = formats.format_of(name)
+        found = documents.translate_document(data, format, translator, name="the file")
         result, warnings = found.data, [str(one) for one in getattr(found, "warnings", ())]
     return {"data": base64.b64encode(result).decode("ascii"), "warnings": warnings}
 

@@ -36,6 +36,22 @@ def serve(settings: ServerSettings) -> None:
         asyncio.run(Server(service, listener).run())
 
 
+def check_models(settings: ServerSettings) -> None:
+    """Load all that the server would serve, and end.
+
+    :raises NmtkitError: see `serve`.
+    """
+
+    async def load() -> None:
+        engine = Service(settings).engine
+        try:
+            await engine.start()
+        finally:
+            await engine.end()
+
+    asyncio.run(load())
+
+
 def listen(host: str, port: int) -> socket.socket:
     """Return a socket that listens.
 

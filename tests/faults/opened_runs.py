@@ -72,6 +72,7 @@ TEXTS = {
     "gold": "0-0 1-1\n0-0\n",
     "patterns": "t[a-z]+\n",
     "glossary": "two\tun|deux\n",
+    "keys": f"{'0' * 64} name\n",
     "lengths": FILES["segments"],
     "vectors": "a b\t0.5\t-1e-05\t1\nb\t1\t2\t0\nc\t-1\t2\t1\nd\t0\t0.5\t1\n",
     "words": "</s>\t3\n<unk>\t0\none\t3\nun\t2\n",
@@ -111,6 +112,8 @@ translate test.en -m model --format html --protect patterns -o out
 translate test.en -m model --prefix test.fr -o out
 translate test.en -m model --segment --reverse-model reverse --segments segments -o out
 translate test.en -m model --segment random --segment-lengths lengths
+serve --new-key name --keys new -o out
+serve model --keys keys --glossary names=glossary --port 0 --check
 score test.en test.fr -m model -o out
 score test.fr -m lm -o out.gz
 nbest score list.gz test.en -m model -m lm -o out

@@ -30,6 +30,9 @@ KENLM_MODELS = {("select", "lm_domain"), ("select", "lm_general")}
 PARAMETERS = {("train", "initial_model")}
 """Files of a model folder, which must be regular files."""
 
+READ_AGAIN = {("serve", "keys")}
+"""Files that are read at each SIGHUP, which must be regular files."""
+
 LISTS_OF_FILES = {("prepare", "corpora")}
 """Files that name others relative to themselves."""
 
@@ -178,7 +181,7 @@ def test_every_input_of_every_command_is_in_a_command_line():
             for parameter in command.params
             if _names_a_file(parameter) and parameter.name not in given | OUTPUTS
         }
-    assert missing == KENLM_MODELS | PARAMETERS | LISTS_OF_FILES
+    assert missing == KENLM_MODELS | PARAMETERS | READ_AGAIN | LISTS_OF_FILES
 
 
 def _names_a_file(parameter: click.Parameter) -> bool:

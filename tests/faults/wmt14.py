@@ -78,7 +78,13 @@ def kill_when(
 @contextmanager
 def serve(mirror: Path, log: Path) -> Iterator[str]:
     """Serve the mirror with one broken connection and one wrong byte, and yield its URL."""
-    command = [sys.executable, str(RECIPE / "mini" / "serve.py"), str(mirror), "--port", "0"]
+    command = [
+        sys.executable,
+        str(RECIPE / "mini" / "mirror_server.py"),
+        str(mirror),
+        "--port",
+        "0",
+    ]
     faults = ["--cut", f"{BROKEN_DOWNLOAD}={CUT_AT}", "--damage", DAMAGED_IN_TRANSIT]
     with open(log, "wb") as file:
         server = subprocess.Popen([*command, *faults], stdout=subprocess.PIPE, stderr=file)

@@ -154,7 +154,7 @@ def test_marians_client(server: Running):
     with server.socket("/translate") as socket:
         for batch in (LINES, LINES[:1], ["", ""]):
             socket.send("".join(f"{line}\n" for line in batch))
-            answer = socket.recv()
+            answer = str(socket.recv())
             assert answer.split("\n")[:-1] == server.text("\n".join(batch)).split("\n")
         socket.send("one")
         assert socket.recv() == server.text("one")
@@ -173,7 +173,8 @@ def test_marians_client_is_told_why_it_is_refused(server: Running):
         with server.socket(path) as socket, pytest.raises(ConnectionClosed) as caught:
             socket.send(text)
             socket.recv()
-        assert caught.value.rcvd.code == code and caught.value.rcvd.reason
+        closing = caught.value.rcvd
+        assert closing is not None and closing.code == code and closing.reason
 
 
 def stream(server: Running, *messages: dict) -> list[dict]:

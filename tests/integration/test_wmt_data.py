@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import mirror_server
 import pytest
-import serve
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -24,7 +24,7 @@ def mirror(tmp_path_factory: Any) -> Iterator[Any]:
     words = ["make", "-s", "-f", str(EXAMPLES / "wmt14-en-fr" / "data.mk"), "SIZE=smoke"]
     target = f"{folder}/mirror/mirror.json"
     subprocess.run([*words, f"WORK={folder}", f"PYTHON={sys.executable}", target], check=True)
-    with serve.Mirror(folder / "mirror") as server:
+    with mirror_server.Mirror(folder / "mirror") as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield server

@@ -54,8 +54,9 @@ ALLOWED = {
 """Exceptions: a worker, a fork or another Python with a function of nmtkit, exchanges objects with
 its parent through private pipes, never through a file; ctypes calls functions of the C library that
 is already loaded: its allocator's settings, and renameat2; urllib.parse only splits an address; the
-members of a zip file are read as streams, and their names are no paths. `serve` listens on a socket,
-and speaks JSON with the processes of models through pairs of sockets; it connects to nothing."""
+members of a zip file are read as streams, and their names are no paths. `serve` listens on a
+socket, and speaks JSON with the processes of models through pairs of sockets; it connects to
+nothing."""
 
 
 def dangerous(source: str) -> Iterator[str]:

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import fetch
+import mirror_server
 import pytest
-import serve
 from corpora import CorpusError, download, folder, listing
 
 CONTENT = {"one.tgz": bytes(range(256)) * 800, "two.tar": b"second " * 5_000}
@@ -28,7 +28,7 @@ def mirror(tmp_path: Path) -> Iterator[Any]:
     (tmp_path / "served" / "a").mkdir(parents=True)
     for name, content in CONTENT.items():
         (tmp_path / "served" / "a" / name).write_bytes(content)
-    with serve.Mirror(tmp_path / "served") as server:
+    with mirror_server.Mirror(tmp_path / "served") as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield server
@@ -102,7 +102,7 @@ def test_a_killed_download_resumes(corpus: Corpus, mirror: Any) -> None:
 
 
 def test_received_data_are_written_at_once(corpus: Corpus, mirror: Any, monkeypatch: Any) -> None:
-    send_body = serve._Handler._send_body
+    send_body = mirror_server._Handler._send_body
     sizes: list[int] = []
 
     def send_in_two_parts(handler: Any, name: str, body: bytes) -> None:
@@ -114,7 +114,7 @@ def test_received_data_are_written_at_once(corpus: Corpus, mirror: Any, monkeypa
         sizes.append(part.stat().st_size)
         send_body(handler, name, body[1000:])
 
-    monkeypatch.setattr(serve._Handler, "_send_body", send_in_two_parts)
+    monkeypatch.setattr(mirror_server._Handler, "_send_body", send_in_two_parts)
     assert corpus.fetch() == 0
     assert corpus.downloaded() == CONTENT
     assert sizes == [1000, 1000]

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import build
+import mirror_server
 import pytest
-import serve
 import traps
 from corpora import archive, listing
 from corpora.download import RetryPolicy
@@ -135,8 +135,8 @@ class TestMirror:
 def test_the_server_serves_only_its_folder(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "secret").write_text("x")
-    assert serve.main([str(tmp_path / "none")]) == 1
-    with serve.Mirror(tmp_path / "in") as server:
+    assert mirror_server.main([str(tmp_path / "none")]) == 1
+    with mirror_server.Mirror(tmp_path / "in") as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         for path in ("/../secret", "/%2e%2e/secret", "//secret", "/"):

@@ -1,4 +1,4 @@
-"""Serve a mirror locally: `serve.py mirror --port 8014`, then WMT_MIRROR=http://127.0.0.1:8014
+"""Serve a mirror locally: `mirror_server.py mirror --port 8014`, then WMT_MIRROR=http://127.0.0.1:8014
 
 Byte ranges are supported, so that downloads can resume. To test recovery, faults can be requested;
 each happens once:

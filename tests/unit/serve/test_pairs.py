@@ -1,0 +1,53 @@
+"""Which model translates which languages."""
+
+import pytest
+
+from nmtkit.errors import ConfigError, ModelError
+from nmtkit.serve.errors import RequestError
+from nmtkit.serve.languages import Languages
+from nmtkit.serve.pairs import models_of_pairs, named_files
+
+
+@pytest.fixture
+def folder(tmp_path):
+    def make(name, source="en", target="fr"):
+        path = tmp_path / name
+        path.mkdir()
+        text = f'format = 2\n[text]\nsrc_language = "{source}"\ntgt_language = "{target}"\n'
+        (path / "config.toml").write_text(text)
+        return str(path)
+
+    return make
+
+
+def test_pairs_stand_in_the_models_or_in_options(folder):
+    one, two, three = folder("one"), folder("two"), folder("three", "pt-BR", "zh-Hant")
+    found = models_of_pairs([one, three], [f"de-en={one}", f"pt-BR-fr={one},{two}"])
+    assert list(found) == [("en", "fr"), ("pt-BR", "zh-Hant"), ("de", "en"), ("pt-BR", "fr")]
+    assert [len(folders) for folders in found.values()] == [1, 1, 1, 2]
+
+
+def test_what_is_no_pair_is_named(folder, tmp_path):
+    one = folder("one")
+    for folders, options in (([], []), ([one, one], []), ([one], [f"en-fr={one}"]),
+                             ([], [f"en={one}"]), ([], ["en-fr="]), ([], [f"a-b-c={one}"]),
+                             ([], [f"-={one}"])):  # fmt: skip
+        with pytest.raises(ConfigError):
+            models_of_pairs(folders, options)
+    for folders in ([str(tmp_path)], [folder("empty", "", "")]):
+        with pytest.raises(ModelError):
+            models_of_pairs(folders, [])
+    for options in (["x"], ["=x"], ["x="], ["a=b", "a=c"]):
+        with pytest.raises(ConfigError):
+            named_files(options, "--glossary")
+
+
+def test_a_region_stands_for_its_language():
+    languages = Languages([("en", "pt-BR"), ("de", "en")])
+    for source, target in (("en", "pt-BR"), ("en", "pt"), ("en-GB", "pt-PT"), ("EN", "pt_BR")):
+        assert languages.pair(source, target)[0] == ("en", "pt-BR")
+    for source, target in (("en", "fr"), ("pt", "en"), ("", ""), ("auto", "fr")):
+        with pytest.raises(RequestError):
+            languages.pair(source, target)
+    pair, probability = languages.pair("auto", "en", "Das ist ein Satz in deutscher Sprache.")
+    assert pair == ("de", "en") and probability is not None and probability > 0.5

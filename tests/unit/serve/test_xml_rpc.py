@@ -1,0 +1,66 @@
+"""Calls of XML-RPC are read as Python's own client writes them, and hostile ones are refused."""
+
+import xmlrpc.client
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmtkit.serve.errors import RequestError
+from nmtkit.serve.xml_rpc import _value, parse_call
+
+texts = st.text(st.characters(exclude_categories=["Cs"], min_codepoint=32))
+values = st.recursive(
+    st.one_of(texts, st.booleans(), st.integers(-(2**31), 2**31 - 1)),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(texts, inner, max_size=3)),
+    max_leaves=8,
+)
+
+
+@given(st.lists(values, max_size=3))
+def test_calls_of_pythons_client_are_read(arguments):
+    if any("\ufffe" in str(a) or "\uffff" in str(a) or "\x7f" in str(a) for a in arguments):
+        return
+    body = xmlrpc.client.dumps(tuple(arguments), "translate").encode()
+    try:
+        method, found = parse_call(body)
+    except RequestError as error:
+        assert "within each other" in error.message or "not well-formed" in error.message
+        return
+    assert (method, found) == ("translate", arguments)
+
+
+@given(values)
+def test_answers_are_read_by_pythons_client(value):
+    xml = f"<methodResponse><params><param>{_value(value)}</param></params></methodResponse>"
+    ((found,), _) = xmlrpc.client.loads(xml.replace("\r", " ").encode())
+    assert type(found) is type(value)
+
+
+CALL = "<methodCall><methodName>m</methodName><params><param>{}</param></params></methodCall>"
+
+
+def test_a_value_without_a_type_is_a_string():
+    assert parse_call(CALL.format("<value> a </value>").encode()) == ("m", [" a "])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "",
+        "x",
+        "<a/>",
+        "<methodCall>",
+        '<!DOCTYPE a [<!ENTITY b "c">]>' + CALL.format("<value>&b;</value>"),
+        '<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]>' + CALL.format("&b;"),
+        CALL.format("<value><array><data>" * 1_000),
+        CALL.format("<value><int>" + "9" * 5_000 + "</int></value>"),
+        CALL.format("<value><double>1e</double></value>"),
+        CALL.format("<value><struct><member><name>a</name></member></struct></value>"),
+        CALL.format("<value/>" * 20_000),
+    ],
+)
+def test_hostile_calls_are_refused(body):
+    with pytest.raises(RequestError) as caught:
+        parse_call(body.encode())
+    assert caught.value.status == 400
