@@ -108,7 +108,10 @@ class MarkupTranslator:
         return self.with_protected(marked)
 
     def with_protected(self, marked: MarkedText) -> MarkedText:
-        """Return a line taken apart, with what its patterns match among the atoms."""
+        """Return a line with what the patterns match among its atoms.
+
+        :param marked: a line taken apart.
+        """
         return replace(marked, atoms=_with_patterns(marked, self._patterns))
 
     def restore(self, marked: MarkedText, translation: Translation) -> str:
@@ -126,6 +129,9 @@ class MarkupTranslator:
         """Return the text as `restore`, and the elements that have lost all their words.
 
         These stand around the nearest word, if it is free.
+
+        :param marked: the source line, taken apart.
+        :param translation: of its text, with an alignment.
         """
         aligned = self._align(marked, translation)
         places = place_elements(marked.elements, aligned)
