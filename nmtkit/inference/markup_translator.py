@@ -67,7 +67,7 @@ class MarkupTranslator:
         table: TranslationTable | None = None,
     ) -> None:
         self._translator = translator
-        self._table = _own_table(translator.ensemble.first) if table is None else table
+        self._table = own_table(translator.ensemble.first) if table is None else table
         self._markup = None if markup is None else Markup(markup)
         signs = [] if self._markup is None else [RAW_SIGNS]
         self._patterns = [*protect, *signs]
@@ -181,9 +181,10 @@ class _MarkedLines:
             yield from window
 
 
-def _own_table(model: LoadedModel) -> TranslationTable | None:
-    """Return the table in the folder of a model, if there is one.
+def own_table(model: LoadedModel) -> TranslationTable | None:
+    """Return the table that `nmtkit optimize` has left in the folder of a model, or None.
 
+    :param model: as it was loaded.
     :raises ModelError: it is damaged.
     """
     folder = None if model.path is None else model.path.parent
