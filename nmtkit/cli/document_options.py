@@ -1,7 +1,6 @@
 """Options of `nmtkit translate` for files of other formats, translated in place."""
 
 import functools
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -30,10 +29,8 @@ DOCUMENT_RULES: list[Rule] = [
     *excludes("--format", "--markup", because="a format says what markup is"),
     *excludes("--format", "--tokenized", "--segment", because="sentences are found in raw text"),
     *excludes("--format", "--replace-unk", because="unknown words are aligned, too"),
-    *(needs(name, "--format") for name in ("--column", "--reviewed", "--retranslate")),
+    *(needs(name, "--format") for name in ("--columns", "--reviewed", "--retranslate")),
 ]
-
-MAX_COLUMN = 10_000
 
 
 @dataclass(frozen=True)
@@ -66,7 +63,7 @@ class DocumentSettings:
                     f"the ending of '{source}' names no format; give --format and one of {names}."
                 )
         if self.columns and format not in (None, "tsv"):
-            raise click.UsageError(f"--column is for --format tsv, not for {format}.")
+            raise click.UsageError(f"--columns is for --format tsv, not for {format}.")
         return DocumentSettings(format, self.columns, self.reviewed, self.retranslate)
 
     def translate(
@@ -111,12 +108,12 @@ def document_options(function: Callable[..., Any]) -> Any:
     def command(
         *arguments: Any,
         format: str | None,
-        column: tuple[int, int] | None,
+        columns: tuple[int, int] | None,
         reviewed: bool,
         retranslate: bool,
         **other_options: Any,
     ) -> Any:
-        document = DocumentSettings(format, column, reviewed, retranslate)
+        document = DocumentSettings(format, columns, reviewed, retranslate)
         return function(*arguments, document=document, **other_options)
 
     return group(
@@ -126,15 +123,15 @@ def document_options(function: Callable[..., Any]) -> Any:
             type=click.Choice(FORMATS),
             metavar="FORMAT",
             common=True,
-            help="Translate a file in place: html, po, xliff, tmx, tsv, srt, md. All else is kept;"
-            " 'auto' goes by the ending of the file's name.",
+            help="Translate in place: html, po, xliff, tmx, tsv, srt, md. All else in the file is"
+            " kept; 'auto' goes by the ending of its name.",
         ),
         option(
-            "--column",
-            metavar="N[:M]",
-            callback=_columns,
-            help="For --format tsv: translate column N in its place, or into the empty or new"
-            " column M.  [default: 1]",
+            "--columns",
+            type=(click.IntRange(min=1), click.IntRange(min=1)),
+            metavar="SRC TGT",
+            help="For --format tsv: translate column SRC into column TGT, if that is empty or the"
+            " line ends before it; the same number twice translates in place.  [default: 1 1]",
         ),
         option(
             "--reviewed",
@@ -147,18 +144,3 @@ def document_options(function: Callable[..., Any]) -> Any:
             help="For --format po and xliff: also translate what is marked as in need of a review.",
         ),
     )(command)
-
-
-def _columns(
-    context: click.Context, parameter: click.Parameter, value: str | None
-) -> tuple[int, int] | None:
-    """Return the columns of source and target."""
-    if value is None:
-        return None
-    found = re.fullmatch(r"([0-9]{1,5})(?::([0-9]{1,5}))?", value)
-    numbers = [int(number) for number in found.groups() if number] if found else [0]
-    if not all(1 <= number <= MAX_COLUMN for number in numbers):
-        raise click.BadParameter(
-            f"'{value[:50]}' is not a column, such as 2, or two, such as 1:2.", context, parameter
-        )
-    return numbers[0], numbers[-1]

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import NamedTuple
 
 from nmtkit.documents.accelerators import Accelerator, put_accelerator, remove_accelerator
 from nmtkit.documents.document import Document, DocumentOptions, Edit, Segment, Syntax
@@ -19,13 +20,14 @@ from nmtkit.documents.formats import FORMATS as FORMATS
 from nmtkit.documents.formats import format_of as format_of
 from nmtkit.documents.formats import parse_document
 from nmtkit.documents.inline import parse_segment
-from nmtkit.inference.markup_translator import MarkupTranslator, read_patterns
+from nmtkit.inference.markup_translator import MarkupTranslator, own_table, read_patterns
 from nmtkit.inference.translation import Translation
 from nmtkit.inference.translator import Translator
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.text.languages import WITHOUT_SPACES, base_language
 from nmtkit.text.marked_sentences import MarkedSentence, MarkedSentences, split_marked
 from nmtkit.text.markup import MarkedText
+from nmtkit.text.translation_table import TranslationTable
 
 _SPACE = re.compile(r"[^\S ]")
 """Spaces that models do not know."""
@@ -54,6 +56,7 @@ def translate_document(
     columns: tuple[int, int] = (1, 1),
     reviewed: bool = False,
     retranslate: bool = False,
+    table: TranslationTable | None = None,
     process_group: ProcessGroup = SINGLE_PROCESS,
 ) -> TranslatedDocument:
     """Translate the texts of a file, and keep everything else byte for byte.
@@ -66,6 +69,8 @@ def translate_document(
     :param columns: of TSV, the one to translate, and the one for the translation, from 1.
     :param reviewed: mark translations in PO and XLIFF as done, not as in need of a review.
     :param retranslate: translate again what PO and XLIFF files mark as in need of a review.
+    :param table: word translations of `own_table`, for callers that translate many files; by
+        default they are read from the model's folder each time.
     :param process_group: shares the sentences; on ranks other than 0 the result has no bytes.
     :raises ConfigError: there is no such format.
     :raises DataError: the file cannot be read, or its encoding lacks a character of a translation.
@@ -75,7 +80,20 @@ def translate_document(
     options = DocumentOptions(text.src_language, text.tgt_language, columns, reviewed, retranslate)
     document = parse_document(data, format, name, options)
     patterns = [*protect, *read_patterns([], placeholders=True)]
-    return _DocumentTranslator(document, translator, patterns, options).translate(process_group)
+    table = own_table(translator.ensemble.first) if table is None else table
+    keepers = _Keepers(
+        MarkupTranslator(translator, None, patterns, table),
+        MarkupTranslator(translator, "html", patterns, table),
+    )
+    worker = _DocumentTranslator(document, translator, keepers, options)
+    return worker.translate(process_group)
+
+
+class _Keepers(NamedTuple):
+    """What puts markup back: in text without entities, and in HTML and XML."""
+
+    plain: MarkupTranslator
+    marked: MarkupTranslator
 
 
 @dataclass
@@ -95,12 +113,11 @@ class _DocumentTranslator:
         self,
         document: Document,
         translator: Translator,
-        patterns: Sequence[re.Pattern[str]],
+        keepers: _Keepers,
         options: DocumentOptions,
     ) -> None:
         self._document, self._translator, self._options = document, translator, options
-        self._plain = MarkupTranslator(translator, None, patterns)
-        self._marked = MarkupTranslator(translator, "html", patterns)
+        self._keepers = keepers
         self._warnings = list(document.warnings)
         self._spaced = base_language(options.tgt_language) not in WITHOUT_SPACES
 
@@ -149,7 +166,7 @@ class _DocumentTranslator:
     def _keeper(self, segment: Segment) -> MarkupTranslator:
         """Return what puts the markup of a segment back."""
         has_signs = segment.syntax in (Syntax.HTML, Syntax.XML, Syntax.ENTITIES)
-        return self._marked if has_signs else self._plain
+        return self._keepers.marked if has_signs else self._keepers.plain
 
     def _edits(self, prepared: _Prepared, translations: Iterator[Translation]) -> list[Edit]:
         """Return what the translation of a segment changes in the file."""
@@ -178,7 +195,7 @@ class _DocumentTranslator:
             return sentence.source
         if not sentence.marked.atoms and not sentence.marked.elements:
             text = translation.text
-            if self._keeper(segment) is self._marked:
+            if self._keeper(segment) is self._keepers.marked:
                 text = re.sub("[<>&]", "", text)
         else:
             text, lost = self._keeper(segment).place(sentence.marked, translation)

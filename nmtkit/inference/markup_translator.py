@@ -67,7 +67,7 @@ class MarkupTranslator:
         table: TranslationTable | None = None,
     ) -> None:
         self._translator = translator
-        self._table = _own_table(translator.ensemble.first) if table is None else table
+        self._table = own_table(translator.ensemble.first) if table is None else table
         self._markup = None if markup is None else Markup(markup)
         signs = [] if self._markup is None else [RAW_SIGNS]
         self._patterns = [*protect, *signs]
@@ -108,7 +108,10 @@ class MarkupTranslator:
         return self.with_protected(marked)
 
     def with_protected(self, marked: MarkedText) -> MarkedText:
-        """Return a line taken apart, with what its patterns match among the atoms."""
+        """Return a line with what the patterns match among its atoms.
+
+        :param marked: a line taken apart.
+        """
         return replace(marked, atoms=_with_patterns(marked, self._patterns))
 
     def restore(self, marked: MarkedText, translation: Translation) -> str:
@@ -126,6 +129,9 @@ class MarkupTranslator:
         """Return the text as `restore`, and the elements that have lost all their words.
 
         These stand around the nearest word, if it is free.
+
+        :param marked: the source line, taken apart.
+        :param translation: of its text, with an alignment.
         """
         aligned = self._align(marked, translation)
         places = place_elements(marked.elements, aligned)
@@ -175,9 +181,10 @@ class _MarkedLines:
             yield from window
 
 
-def _own_table(model: LoadedModel) -> TranslationTable | None:
-    """Return the table in the folder of a model, if there is one.
+def own_table(model: LoadedModel) -> TranslationTable | None:
+    """Return the table that `nmtkit optimize` has left in the folder of a model, or None.
 
+    :param model: as it was loaded.
     :raises ModelError: it is damaged.
     """
     folder = None if model.path is None else model.path.parent

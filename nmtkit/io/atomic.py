@@ -32,7 +32,6 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from nmtkit.errors import OutputError
-from nmtkit.io.exchange import exchange
 from nmtkit.io.sync import sync_folder, sync_tree
 from nmtkit.io.temporary import OLD_SUFFIX, hidden_name, lock, locked, remove_leftovers
 
@@ -275,6 +274,8 @@ def _move_into_place(folder: Path, target: Path) -> None:
         os.replace(folder, target)
         sync_folder(target.parent)
         return
+    from nmtkit.io.exchange import exchange  # only folders need it: start-up
+
     if exchange(folder, target):
         old = folder
     else:

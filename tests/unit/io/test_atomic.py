@@ -120,7 +120,7 @@ def test_a_folder_is_replaced_with_and_without_an_exchange_of_names(
     tmp_path, monkeypatch, can_exchange
 ):
     if not can_exchange:
-        monkeypatch.setattr("nmtkit.io.atomic.exchange", lambda *_: False)
+        monkeypatch.setattr("nmtkit.io.exchange.exchange", lambda *_: False)
     write(tmp_path / "out", "1")
     write(tmp_path / "out", "2", force=True)
     assert (tmp_path / "out/mark.json").read_text() == "2"
