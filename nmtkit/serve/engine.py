@@ -36,8 +36,8 @@ and this share of the time of their piece, at most."""
 ABANDONED_SECONDS = 1.0
 """Time that a worker has to finish a piece that nobody waits for; then it is killed."""
 
-MAX_FILES_PER_CORE = 2
-"""Files at work, each in a process of its own."""
+MAX_FILES = 100
+"""Files at work or waiting; as many are at work as there are cores, each in its own process."""
 
 Key = tuple[Pair, Task]
 ThePiece = Piece[Key, Job]
@@ -69,6 +69,7 @@ class Engine:
         self._rates: Rates[Key] = Rates()
         self._free = self._cores = settings.cores
         self._files = 0
+        self._file_places = asyncio.Semaphore(settings.cores)
         self._changed = asyncio.Event()
         self._jobs: set[Job] = set()
         self._running: set[Work] = set()
@@ -161,13 +162,13 @@ class Engine:
         :raises RequestError: it cannot be read or takes too long, or too many are at work.
         """
         model = self.pool.models[pair]
-        if self._files >= MAX_FILES_PER_CORE * self._cores:
+        if self._files >= MAX_FILES:
             self._metrics.rejected.add("files")
             raise RequestError(503, "too many files are being translated; try again later", 30)
         self._files += 1
         model.jobs += 1
         try:
-            async with asyncio.timeout(self._limits.file_seconds):
+            async with asyncio.timeout(self._limits.file_seconds), self._file_places:
                 await model.ready()
                 answer = await self._file_answer(model, name, data, task)
         except TimeoutError as error:

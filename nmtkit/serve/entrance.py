@@ -162,7 +162,7 @@ class Entrance:
             await receive()
             await send({"type": "websocket.close", "code": 1008})  # refused with 403
             return
-        self._service.journal.write("websocket_opened", endpoint=endpoint_of(scope))
+        self._service.journal.write("websocket_opened")
         try:
             await self._app(scope, receive, send)
         except Exception as error:

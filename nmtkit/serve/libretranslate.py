@@ -3,6 +3,8 @@
 Facts about it: https://docs.libretranslate.com/ and the OpenAPI description of its server.
 """
 
+import asyncio
+import re
 from typing import Any
 
 from starlette.requests import Request
@@ -19,6 +21,18 @@ from nmtkit.serve.task import Task
 
 FRONTEND_TIMEOUT = 500
 """Milliseconds that LibreTranslate's own page waits after a key; its clients expect the entry."""
+
+Translated = tuple[str, list[str], list[LineResult]]
+"""A translation, others, and the results of its lines."""
+
+PAGE = ".html"
+"""Ending of files of HTML."""
+
+_BLOCK = re.compile(
+    r"<(?:p|div|h[1-6]|li|ul|ol|dl|dt|dd|table|tr|td|th|section|article|blockquote|pre|body)\b",
+    re.IGNORECASE,
+)
+"""Tags of what is more than a part of a line."""
 
 
 class LibreTranslate:
@@ -56,29 +70,41 @@ class LibreTranslate:
         if service.journal.texts:
             request.state.note["texts"] = texts
         work = self._translated(texts, [pair for pair, _ in pairs], task, client)
-        translated = await while_connected(request, work)
+        try:
+            translated = await while_connected(request, work)
+        except BaseExceptionGroup as errors:  # of several texts of a list
+            raise errors.exceptions[0] from None
         return JSONResponse(_answer(translated, pairs, is_list, task))
 
     async def _translated(
         self, texts: list[str], pairs: list[Pair], task: Task, client: str
-    ) -> list[tuple[str, list[str], list[LineResult]]]:
+    ) -> list[Translated]:
         """Return each text's translation, its alternatives, and the results of its lines."""
         engine = self._service.engine
-        jobs, endings_of = [], []
-        try:
+        works = []
+        async with asyncio.TaskGroup() as group:
             for text, pair in zip(texts, pairs, strict=True):
-                lines, endings = split_text(text)
-                jobs.append(await engine.submit(pair, lines, task, client))
-                endings_of.append(endings)
-            translated = []
-            for job, endings in zip(jobs, endings_of, strict=True):
-                results = await job.all_results()
-                text = joined_text((line["text"] for line in results), endings)
-                translated.append((text, _alternatives(results, endings, task), results))
-            return translated
-        finally:
-            for job in jobs:
-                job.cancel()
+                is_page = task.markup == "html" and _BLOCK.search(text) is not None
+                if is_page and PAGE in engine.endings:
+                    work = self._translated_page(text, pair, task, client)
+                else:
+                    work = self._translated_text(text, pair, task, client)
+                works.append(group.create_task(work))
+        return [work.result() for work in works]
+
+    async def _translated_text(self, text: str, pair: Pair, task: Task, client: str) -> Translated:
+        """Return the translation of a text, line by line."""
+        lines, endings = split_text(text)
+        job = await self._service.engine.submit(pair, lines, task, client)
+        results = await job.all_results()
+        text = joined_text((line["text"] for line in results), endings)
+        return text, _alternatives(results, endings, task), results
+
+    async def _translated_page(self, text: str, pair: Pair, task: Task, client: str) -> Translated:
+        """Return the translation of HTML with paragraphs and the like, which are no lines."""
+        data = text.encode("utf-8")
+        found = await self._service.engine.translate_file(pair, f"page{PAGE}", data, task, client)
+        return found.decode("utf-8", "replace"), [], []
 
     async def detect(self, request: Request) -> Response:
         """Detect the language of a text."""
@@ -142,7 +168,7 @@ def _alternatives(results: list[LineResult], endings: list[str], task: Task) -> 
 
 
 def _answer(
-    translated: list[tuple[str, list[str], list[LineResult]]],
+    translated: list[Translated],
     pairs: list[tuple[Pair, float | None]],
     is_list: bool,
     task: Task,

@@ -9,24 +9,28 @@ import array
 import functools
 import gc
 import json
+import os
 import signal
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Mapping, Sequence
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from socket import SCM_RIGHTS, SOL_SOCKET, socket
+from socket import CMSG_SPACE, SCM_RIGHTS, SOL_SOCKET, socket
 from typing import Any
 
 from nmtkit.errors import NmtkitError
-from nmtkit.serve.messages import LENGTH
 
 WARM_UP = ("1 2 3", "A line, to warm up.")
 """Lines that are translated before the model is ready, to fill its caches."""
 
 MAX_COMMAND = 1 << 16
-"""Bytes of a command."""
+"""Bytes that are received at once."""
+
+MAX_ANCILLARY = 64
+"""Bytes of the descriptors that are received at once."""
 
 
 def main(descriptor: int) -> None:
@@ -38,8 +42,8 @@ def main(descriptor: int) -> None:
     """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # the server ends its hosts
-    commands = socket(fileno=descriptor)
-    settings, _ = receive_command(commands)
+    commands = Commands(socket(fileno=descriptor))
+    settings = commands.next()
     if settings is None:
         return
     try:
@@ -59,28 +63,54 @@ def _say(message: Mapping[str, Any]) -> None:
     print(json.dumps(message), flush=True)
 
 
-def receive_command(commands: socket) -> tuple[dict[str, Any] | None, list[int]]:
-    """Wait for a command and the descriptors that come with it.
+class Commands:
+    """The commands of the server: a line of JSON each, and a descriptor with those that start.
 
-    :return: None if the socket has ended.
+    :param connection: the socket; lines may arrive together, and in parts.
     """
-    descriptors = array.array("i")
-    data, ancillary, _, _ = commands.recvmsg(MAX_COMMAND, 4 * LENGTH.size + 64)
-    for level, kind, content in ancillary:
-        if (level, kind) == (SOL_SOCKET, SCM_RIGHTS):
-            descriptors.frombytes(content[: len(content) - len(content) % descriptors.itemsize])
-    return (json.loads(data) if data else None), list(descriptors)
+
+    def __init__(self, connection: socket) -> None:
+        self._connection = connection
+        self._pending = b""
+        self._descriptors: deque[int] = deque()
+
+    def next(self) -> dict[str, Any] | None:
+        """Wait for a command; return None if the socket has ended."""
+        while b"\n" not in self._pending:
+            data, ancillary, _, _ = self._connection.recvmsg(MAX_COMMAND, CMSG_SPACE(MAX_ANCILLARY))
+            if not data:
+                return None
+            self._pending += data
+            for level, kind, content in ancillary:
+                if (level, kind) == (SOL_SOCKET, SCM_RIGHTS):
+                    numbers = array.array("i")
+                    numbers.frombytes(
+                        content[: len(content) // numbers.itemsize * numbers.itemsize]
+                    )
+                    self._descriptors.extend(numbers)
+        line, _, self._pending = self._pending.partition(b"\n")
+        command: dict[str, Any] = json.loads(line)
+        return command
+
+    def descriptor(self) -> int:
+        """Return the descriptor that came with a command that starts a worker."""
+        return self._descriptors.popleft()
+
+    def close(self) -> None:
+        """Close the socket, and stdout, in a fork, so that the server sees when the host ends."""
+        self._connection.close()
+        os.dup2(2, 1)
 
 
 class ModelHost:
     """A loaded model and its workers.
 
     :param settings: `folders`, `glossaries` (name -> file), `device`, `fast`, `params`.
-    :param commands: socket of commands.
+    :param commands: those of the server.
     :raises NmtkitError: the model or a glossary cannot be loaded.
     """
 
-    def __init__(self, settings: Mapping[str, Any], commands: socket) -> None:
+    def __init__(self, settings: Mapping[str, Any], commands: Commands) -> None:
         import torch
 
         torch.set_num_threads(1)  # forks have no other threads; each worker is one core
@@ -123,19 +153,17 @@ class ModelHost:
 
     def run(self) -> None:
         """Obey commands until the socket ends; then the workers end, too."""
-        while True:
-            command, descriptors = receive_command(self._commands)
-            if command is None:
-                break
-            self._workers = [worker for worker in self._workers if worker.is_alive()]
-            if "kill" in command:
+        try:
+            while (command := self._commands.next()) is not None:
+                self._workers = [worker for worker in self._workers if worker.is_alive()]
+                if command.get("start"):
+                    self._start(socket(fileno=self._commands.descriptor()))
                 for worker in self._workers:
-                    if worker.pid == command["kill"]:
+                    if worker.pid == command.get("kill"):
                         worker.kill()
-            for descriptor in descriptors:
-                self._start(socket(fileno=descriptor))
-        for worker in self._workers:
-            worker.kill()
+        finally:
+            for worker in self._workers:
+                worker.kill()
 
     def _start(self, connection: socket) -> None:
         from nmtkit.serve.worker import run_worker

@@ -17,6 +17,9 @@ CODE = (
 )
 """What the Python of a host runs."""
 
+START_SECONDS = 30.0
+"""Time for a worker to start, which usually takes milliseconds."""
+
 END_SECONDS = 5.0
 """Time for a host to end its workers and itself; then it is killed."""
 
@@ -79,7 +82,7 @@ class ModelProcess:
         theirs.close()
         model = cls(process, mine)
         try:
-            mine.sendall(json.dumps(settings).encode())
+            mine.sendall(json.dumps(settings).encode() + b"\n")
             model.facts = await model._wait_until_ready()
         except BaseException:
             await model.end()
@@ -110,7 +113,7 @@ class ModelProcess:
         """
         mine, theirs = socket.socketpair()
         try:
-            socket.send_fds(self._commands, [b"{}"], [theirs.fileno()])
+            socket.send_fds(self._commands, [b'{"start": true}\n'], [theirs.fileno()])
         except OSError as error:
             mine.close()
             raise WorkerEnded from error
@@ -118,8 +121,8 @@ class ModelProcess:
             theirs.close()
         reader, writer = await asyncio.open_unix_connection(sock=mine)
         try:
-            hello = await read_message(reader)
-        except EOFError as error:
+            hello = await asyncio.wait_for(read_message(reader), START_SECONDS)
+        except (EOFError, TimeoutError) as error:
             writer.close()
             raise WorkerEnded from error
         return Worker(reader, writer, hello["pid"])
@@ -127,7 +130,7 @@ class ModelProcess:
     def kill_worker(self, worker: Worker) -> None:
         """Let the host kill a worker, whatever it does."""
         with contextlib.suppress(OSError):
-            self._commands.sendall(json.dumps({"kill": worker.pid}).encode())
+            self._commands.sendall(f'{{"kill": {worker.pid}}}\n'.encode())
 
     async def ended(self) -> None:
         """Wait until the host has ended."""

@@ -3,6 +3,7 @@
 import inspect
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, TypeVar
 
 from nmtkit.errors import ConfigError, DataError, ModelError
@@ -87,13 +88,17 @@ class PieceTranslator:
         return self._kept[key]
 
     def _new_translator(self, task: Task) -> Translator:
-        translator = self._translator
+        translator = self._confident if task.confidence else self._translator
         if task.glossary is not None and task.glossary not in self._glossaries:
             raise ConfigError(f"no glossary '{task.glossary}'")  # after a reload without it
         if task.glossary is not None or task.terms:
             named = self._glossaries[task.glossary].terms if task.glossary is not None else ()
             translator = translator.with_terms(Glossary([*terms_of(task.terms), *named]))
-        return with_confidence(translator) if task.confidence else translator
+        return translator
+
+    @cached_property
+    def _confident(self) -> Translator:
+        return with_confidence(self._translator)
 
 
 def with_confidence(translator: Translator) -> Translator:

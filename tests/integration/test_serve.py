@@ -500,3 +500,32 @@ def test_signals_of_the_real_command(model):
         rest = process.stderr.read()
     assert process.returncode == 0
     assert '"stopping"' in rest and "Traceback" not in rest
+
+
+def test_many_files_at_once_have_their_own_translations(server: Running):
+    data = {"source": "en", "target": "fr"}
+
+    def translated(text: str) -> str:
+        files = {"file": ("a.txt", text.encode())}
+        with httpx.Client(base_url=server.url, timeout=60) as client:
+            answer = client.post("/translate_file", data=data, files=files)
+            assert answer.status_code == 200, answer.text
+            return client.get(answer.json()["translatedFileUrl"]).text
+
+    texts = ["one", "two three", "four", "five six seven", "eight"] * 4
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(translated, texts)) == [server.text(text) for text in texts]
+    assert not server.events("host_ended")
+
+
+def test_a_host_that_ends_is_replaced(model):
+    import os
+    import signal
+
+    with running(model) as server:
+        expected = server.text("one two")
+        generation = server.service.engine.pool.models["en", "fr"].current
+        assert generation is not None
+        os.kill(generation.process._process.pid, signal.SIGKILL)
+        server.wait_until(lambda: len(server.events("model_loaded")) == 2)
+        assert server.text("one two") == expected
