@@ -1,6 +1,5 @@
 """Histogram of the differences of two systems in single sentences, as SVG with linked bars."""
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -43,7 +42,7 @@ def histogram_of(values: Sequence[float]) -> Histogram:
     values = [value for value in values if value]
     span = max([0.0, *values]) - min([0.0, *values])
     width = next((w for w in WIDTHS if span / w <= MAX_BARS), WIDTHS[-1])
-    bins = Counter(math.floor(value / width) for value in values)
+    bins = Counter(int(value // width) for value in values)
     first, last = min([-1, *bins]), max([0, *bins])
     return Histogram(first * width, width, [bins[index] for index in range(first, last + 1)])
 

@@ -41,7 +41,7 @@ def test_every_command_has_a_case():
     commands = {
         " ".join(path) for path, command in walk_commands(cli) if not isinstance(command, LazyGroup)
     }
-    assert commands == {case.words for case in CASES}
+    assert commands - {"serve"} == {case.words for case in CASES}  # it runs until it is stopped
 
 
 @pytest.mark.usefixtures("shim")

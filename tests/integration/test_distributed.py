@@ -107,7 +107,7 @@ def test_errors_are_reported_by_rank_0(prepared, small, nmtkit_on_ranks, tmp_pat
     outputs = nmtkit_on_ranks(
         3, *training_command(tmp_path / "nowhere", tmp_path / "model", small), status=1
     )
-    assert "nowhere/manifest.json: cannot be read" in outputs[0][1]
+    assert "nowhere: no such folder" in outputs[0][1]
     assert outputs[1][1] == "nmtkit: error: rank 1: rank 0 has failed; see its message\n"
     assert not (tmp_path / "model").exists()
 

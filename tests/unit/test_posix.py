@@ -38,7 +38,11 @@ NOT_EVERYWHERE = {
 MODULES = {"fcntl", "resource", "pwd", "grp", "termios", "tty", "pty", "syslog", "posix"}
 """Modules of the standard library that Windows does not have."""
 
-GUARDED = {"io/locks.py: fcntl", "serve/document.py: resource"}
+GUARDED = {
+    "io/locks.py: fcntl",
+    "progress_bar.py: os.register_at_fork",
+    "serve/document.py: resource",
+}
 """What is used after asking for it."""
 
 

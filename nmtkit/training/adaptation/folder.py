@@ -1,6 +1,7 @@
 """The model folder that an adaptation writes, complete or not at all."""
 
 import json
+import os
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -42,10 +43,11 @@ def check_output(output: Path, model_folder: Path, force: bool) -> None:
         does not exist, or is that of the old model.
     :raises ModelError: a training runs there.
     """
-    if model_folder.resolve().is_relative_to(output.resolve()):
+    real_output = Path(os.path.realpath(output))  # never raises, even if links form a loop
+    if model_folder.resolve().is_relative_to(real_output):
         raise OutputError(f"{output}: is the model that is adapted, or around it; give another -o")
-    if not output.resolve().parent.is_dir():
-        raise OutputError(f"{output}: its parent folder does not exist; make it first")
+    if not real_output.parent.is_dir():
+        raise OutputError(f"{output}: cannot be written: its parent folder does not exist; make it first")
     if not output.exists() or (output.is_dir() and not any(output.iterdir())):
         return
     if not (output / "config.toml").is_file() or (output / MANIFEST_FILE).exists():
