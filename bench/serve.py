@@ -28,6 +28,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 CLIENTS = 32
+PAIR = {"source": "en", "target": "fr"}
+"""Languages of the requests; --pair changes them."""
+
 RELOAD_SECONDS = 20.0
 HOST = "127.0.0.1"
 
@@ -171,7 +174,7 @@ async def closed_loop(port: int, lines: Sequence[str], clients: int) -> dict[str
     async def work() -> None:
         client = Client(port)
         for number, line in waiting:
-            answer = await client.post("/translate", {"q": line, "source": "en", "target": "fr"})
+            answer = await client.post("/translate", {"q": line, **PAIR})
             assert answer.status == 200, answer
             found[number] = answer.json["translatedText"]
             times.append(answer.seconds)
@@ -231,7 +234,7 @@ async def open_loop(port: int, lines: Sequence[str], per_second: float) -> dict[
 
     async def ask(line: str) -> None:
         client = free.pop() if free else Client(port)
-        answer = await client.post("/translate", {"q": line, "source": "en", "target": "fr"})
+        answer = await client.post("/translate", {"q": line, **PAIR})
         assert answer.status == 200, answer
         times.append(answer.seconds)
         free.append(client)
@@ -282,8 +285,8 @@ class Soak:
             chosen = [drawn.randrange(len(self.lines)) for _ in range(count)]
             fields: dict[str, object] = {
                 "q": "\n".join(self.lines[n] for n in chosen),
-                "source": drawn.choice(["en", "en", "auto"]),
-                "target": "fr",
+                "source": drawn.choice([PAIR["source"], PAIR["source"], "auto"]),
+                "target": PAIR["target"],
             }
             if drawn.random() < 0.1:
                 fields["terms"] = [["zzz", "zzz"]]
@@ -482,7 +485,9 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--minutes", type=float, default=1.0)
+    parser.add_argument("--pair", nargs=2, default=("en", "fr"), metavar=("SRC", "TGT"))
     options = parser.parse_args()
+    PAIR.update(zip(PAIR, options.pair, strict=True))
     lines = []
     if options.text:
         lines = Path(options.text).read_text(encoding="utf-8").split("\n")[: options.lines]

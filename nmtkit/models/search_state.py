@@ -122,7 +122,7 @@ class FixedSizeState(_TensorFields):
 
 def select_hypotheses(value: Tensor, parents: Tensor) -> Tensor:
     """Select hypotheses of one tensor. [B, k, ...] and [B, k'] to [B, k', ...]."""
-    if len(parents) == 1:  # fewer operations, which count where a line is translated alone
+    if parents.size(0) == 1:  # fewer operations, which count where a line is translated alone
         return value.index_select(1, parents[0])
     sentences = torch.arange(parents.size(0), device=parents.device).unsqueeze(1)  # [B, 1]
     rows = (sentences * value.size(1) + parents).flatten()  # [B * k']

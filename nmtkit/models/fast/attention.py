@@ -37,8 +37,8 @@ def attention(query: Tensor, keys: Tensor, v_a: Tensor, src_mask: Tensor) -> Ten
     query, v_a = 2 * query, 2 * v_a
     energies = query.new_empty(*query.shape[:2], keys.size(1))
     chunk = CPU_CHUNK if query.device.type == "cpu" else DEVICE_CHUNK
-    step = max(1, chunk // (energies[0].numel() * len(v_a)))  # sentences at a time
-    for start in range(0, len(query), step):
+    step = max(1, chunk // (energies[0].numel() * v_a.size(0)))  # sentences at a time
+    for start in range(0, query.size(0), step):
         part = slice(start, start + step)
         # 2 keys + 2 query: [b, 1, T_x, n'] + [b, k, 1, n'] -> [b, k, T_x, n']
         sums = torch.add(query[part].unsqueeze(2), keys[part].unsqueeze(1), alpha=2)

@@ -103,7 +103,7 @@ def linear(a: Tensor, matrix: Matrix, addend: Tensor | None = None) -> Tensor:
     """Return a M + addend. Shapes: [..., n]; [n, w]; [..., w] or [w]."""
     rows = a.reshape(-1, a.size(-1))
     if addend is not None and addend.dim() > 1:
-        addend = addend.reshape(len(rows), -1)
+        addend = addend.reshape(rows.size(0), -1)
     if isinstance(matrix, Tensor):
         product = matmul(rows, matrix) if addend is None else addmm(addend, rows, matrix)
     else:

@@ -45,7 +45,7 @@ MIN_ROWS_TO_PACK = 64
 """Rows for which packing a smaller matrix for one product pays."""
 
 ROW_MULTIPLE = 8
-"""Numbers of rows up to 128 are rounded up to multiples of this."""
+"""Numbers of rows from this to 128 are rounded up to multiples of this."""
 
 MAX_ROWS = 512
 """Rows of the largest product; more rows are multiplied in parts."""
@@ -211,7 +211,7 @@ def _pack(weight: Tensor) -> Tensor:
 
 def _linear_in_parts(a: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Return a W^T + bias, at most MAX_ROWS rows at a time. Shapes: [N, n]; [w, n]; [w]; [N, w]."""
-    if len(a) <= MAX_ROWS:
+    if a.size(0) <= MAX_ROWS:
         return _linear_in_round_rows(a, weight, bias)
     product = a.new_empty(len(a), weight.size(0))
     for start in range(0, len(a), MAX_ROWS):
@@ -222,7 +222,9 @@ def _linear_in_parts(a: Tensor, weight: Tensor, bias: Tensor | None = None) -> T
 
 def _linear_in_round_rows(a: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """Return a W^T + bias, computed with a number of rows that is rounded up."""
-    rows = len(a)
+    rows = a.size(0)
+    if rows < ROW_MULTIPLE:  # a line that is alone; padding takes longer than a few kernels
+        return _onednn_linear(a, weight, bias)
     extra = -rows % (ROW_MULTIPLE if rows <= 2 * LARGE_ROW_MULTIPLE else LARGE_ROW_MULTIPLE)
     if not extra:
         return _onednn_linear(a, weight, bias)

@@ -47,7 +47,9 @@ def check_output(output: Path, model_folder: Path, force: bool) -> None:
     if model_folder.resolve().is_relative_to(real_output):
         raise OutputError(f"{output}: is the model that is adapted, or around it; give another -o")
     if not real_output.parent.is_dir():
-        raise OutputError(f"{output}: cannot be written: its parent folder does not exist; make it first")
+        raise OutputError(
+            f"{output}: cannot be written: its parent folder does not exist; make it first"
+        )
     if not output.exists() or (output.is_dir() and not any(output.iterdir())):
         return
     if not (output / "config.toml").is_file() or (output / MANIFEST_FILE).exists():

@@ -92,7 +92,7 @@ def test_onednn_gets_few_different_numbers_of_rows(monkeypatch, always_onednn):
     monkeypatch.setattr(module, "_onednn_linear", record)
     for rows in range(1, 2000):
         matmul(draw(rows, n), B)
-    assert len(set(row_counts)) <= 22
+    assert len(set(row_counts)) <= 29
     assert sum(row_counts) < 1.05 * sum(range(1, 2000))
 
 
