@@ -6,11 +6,11 @@ as what it parses came from a client.
 """
 
 import base64
-import importlib
 import os
 from typing import Any
 
 from nmtkit.errors import DataError
+from nmtkit.inference.document import FORMATS, format_of, translate_document
 from nmtkit.inference.translator import Translator
 from nmtkit.serve.task import Task
 
@@ -26,17 +26,7 @@ PLAIN = ".txt"
 
 def document_endings() -> list[str]:
     """Return the endings of the files that can be translated."""
-    formats = _module("nmtkit.documents.formats")
-    endings = [] if formats is None else [e for found in formats.FORMATS.values() for e in found]
-    return sorted({PLAIN, *endings})
-
-
-def _module(name: str) -> Any:
-    """Return a module of file formats, or None in a version without them."""
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        return None
+    return sorted({PLAIN, *(ending for endings in FORMATS.values() for ending in endings)})
 
 
 def translate_file(translator: Translator, message: dict[str, Any], task: Task) -> dict[str, Any]:
@@ -49,13 +39,13 @@ def translate_file(translator: Translator, message: dict[str, Any], task: Task) 
     data = base64.b64decode(message["data"])
     _limit(len(data))
     name = message["name"]
-    formats, documents = _module("nmtkit.documents.formats"), _module("nmtkit.inference.document")
-    if formats is None or documents is None or name.lower().endswith(PLAIN):
+    format = None if name.lower().endswith(PLAIN) else format_of(name)
+    if format is None:
         result, warnings = _translate_lines(translator, data), []
     else:
-        format = formats.format_of(name)
-        found = documents.translate_document(data, format, translator, name="the file")
-        result, warnings = found.data, [str(one) for one in getattr(found, "warnings", ())]
+        document = translate_document(data, format, translator, name="the file")
+        result = document.data
+        warnings = [f"line {line}: {message}" for line, message in document.warnings]
     return {"data": base64.b64encode(result).decode("ascii"), "warnings": warnings}
 
 

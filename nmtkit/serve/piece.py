@@ -1,6 +1,5 @@
 """Translation of one piece of work in a worker: lines of the same task, and what clients see."""
 
-import inspect
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -61,7 +60,6 @@ class PieceTranslator:
         if n_best > translator.search.beam:
             search["beam"] = n_best
         if prefixes is not None and any(prefixes):
-            _require("prefixes", translator.translate)
             search["prefixes"] = prefixes
         if task.markup is not None:
             keeper = _markup_translator(translator, task.markup)
@@ -106,14 +104,10 @@ def with_confidence(translator: Translator) -> Translator:
 
     Clients then get null: they still want the translation.
     """
-    method: Any = getattr(translator, "with_confidence", None)
-    if method is None:
-        return translator
     try:
-        calibrated: Translator = method()
+        return translator.with_confidence()
     except ModelError:
         return translator
-    return calibrated
 
 
 def terms_of(pairs: TermPairs) -> list[Term]:
@@ -148,9 +142,8 @@ def line_result(
     if task.details:
         result |= _details(line, best, translator)
     if task.confidence:
-        confidences = getattr(best, "word_confidences", None)
-        result["confidence"] = getattr(best, "confidence", None)
-        result["word_confidences"] = None if confidences is None else list(confidences)
+        result["confidence"] = best.confidence
+        result["word_confidences"] = best.word_confidences
     return result
 
 
@@ -196,10 +189,7 @@ def _word_scores(best: Translation, translator: Translator) -> list[float]:
 
 def _continuations(translator: Translator, line: str, prefix: str, n: int) -> LineResult:
     """Return the n best ways to go on after a prefix."""
-    method: Any = getattr(translator, "alternatives", None)
-    if method is None:
-        raise ModelError("alternatives after a prefix are not available in this version of nmtkit")
-    found = method(line, prefix, n) if line.strip() else []
+    found = translator.alternatives(line, prefix, n) if line.strip() else []
     return {
         "continuations": [
             {"text": one.text, "word": one.word, "score": float(one.score)} for one in found
@@ -209,9 +199,3 @@ def _continuations(translator: Translator, line: str, prefix: str, n: int) -> Li
 
 def _markup_translator(translator: Translator, markup: str) -> MarkupTranslator:
     return MarkupTranslator(translator, markup, read_patterns([], placeholders=True))
-
-
-def _require(parameter: str, function: object) -> None:
-    """Raise ModelError if a function of this version has no such parameter."""
-    if parameter not in inspect.signature(function).parameters:  # type: ignore[arg-type]
-        raise ModelError("prefixes are not available in this version of nmtkit")
