@@ -19,12 +19,15 @@ from typing import Any, NamedTuple
 
 import pytest
 import torch
+import tqdm
 from torch.distributed import TCPStore  # type: ignore[attr-defined]
 
 from tests.integration.command_server import command_server
 
 for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):  # a make started by a test is no sub-make
     os.environ.pop(name, None)
+
+tqdm.tqdm.monitor_interval = 0  # a thread of subword-nmt's bar would keep processes from forking
 
 pytest_plugins = ["tests.watchdog"]
 

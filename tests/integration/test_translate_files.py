@@ -101,7 +101,7 @@ def test_wrong_use_gives_a_sentence(translate_file: Nmtkit) -> None:
     assert "names no format; give --format and one of html, po" in stderr
     assert "needs --format" in translate_file("a.txt", "x", "--reviewed", status=2).stderr
     stderr = translate_file("a", "x", "--format", "tsv", "--columns", 0, 1, status=2).stderr
-    assert "0 is not in the range x>=1" in stderr
+    assert "0 is too small; it must be at least 1" in stderr
     stderr = translate_file("a.xlf", "<a", "--format", "xliff", status=1).stderr
     assert re.search(r"a.xlf:1: not well-formed XML", stderr)
     laughs = '<!DOCTYPE x [<!ENTITY a "b">]><xliff/>'

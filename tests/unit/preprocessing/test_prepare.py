@@ -343,7 +343,7 @@ def test_the_old_folder_is_restored_if_the_new_one_fails(
         replace(source, target)
 
     monkeypatch.setattr(os, "replace", refuse)
-    monkeypatch.setattr("nmtkit.io.atomic.exchange", lambda *_: False)  # as on some file systems
+    monkeypatch.setattr("nmtkit.io.exchange.exchange", lambda *_: False)  # as on some file systems
     with pytest.raises(OutputError, match="out: cannot be written: not permitted"):
         prepare(PrepareSettings(), out, train, force=True)
     assert content(out) == before and alone(tmp_path)
