@@ -108,7 +108,11 @@ class _Claims:
             if place is None or place.stop - place.first > 2 * len(columns) + 1:
                 missing.append(number)
                 continue
-            self.add(aligned.tgt[place.first][0], aligned.tgt[place.stop - 1][1], number)
+            start, end = aligned.tgt[place.first][0], aligned.tgt[place.stop - 1][1]
+            if _has_word(self.atoms[number].source) and not _has_word(aligned.text[start:end]):
+                missing.append(number)  # the full stop behind it has not become a placeholder
+                continue
+            self.add(start, end, number)
             owners[slice(*place)] = number
         return missing
 
@@ -127,6 +131,11 @@ class _Claims:
         rows = [n for n, (a, b) in enumerate(self.aligned.tgt) if a < end and b > start]
         columns = [int(column) for number in numbers for column in self.columns(number)]
         return float(self.aligned.weights[np.ix_(rows, columns)].sum())
+
+
+def _has_word(text: str) -> bool:
+    """Return whether a text has letters or digits."""
+    return any(map(str.isalnum, text))
 
 
 def _occurrences(text: str, within: str) -> list[tuple[int, int]]:

@@ -67,6 +67,8 @@ def test_each_atom_comes_once_whatever_the_translation_is(
         ("delete %s files", "supprimer fichiers", "0-0 2-1", "supprimer %s fichiers"),
         ("delete %s files", "supprimer %s %s fichiers", "0-0 1-1 2-3", "supprimer %s fichiers"),
         ("%s files", "fichiers", "1-0", "%s fichiers"),
+        ("he reads %s .", "il lit .", "0-0 1-1 2-2", "il lit %s ."),
+        ("a & b", "a : b", "0-0 1-1 2-2", "a & b"),
         ("files: %s", "fichiers :", "0-0", "fichiers : %s"),
         ("%d of %s", "%s de %d", "0-2 1-1 2-0", "%s de %d"),
         ("%s", "", "", "%s"),
