@@ -33,7 +33,7 @@ from typing import Any, BinaryIO, cast
 
 from nmtkit.errors import OutputError
 from nmtkit.io.sync import sync_folder, sync_tree
-from nmtkit.io.temporary import OLD_SUFFIX, hidden_name, lock, locked, remove_leftovers
+from nmtkit.io.temporary import OLD_SUFFIX, claim, hidden_name, locked, remove_leftovers
 
 _DEVICE_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
@@ -55,10 +55,9 @@ def atomic_file(path: str | Path, force: bool = False) -> Iterator[BinaryIO]:
             stream.flush()
         return
     remove_leftovers(target)
-    hidden = hidden_name(target)
+    hidden, stream = _create(path, target)
     try:
-        with _report_write_errors(path, hidden), _open(hidden, "xb") as stream:
-            lock(stream.fileno())
+        with _report_write_errors(path, hidden), stream:
             yield stream
             stream.flush()
             with _naming(hidden):
@@ -224,6 +223,22 @@ class _OutputFile(io.FileIO):
         """Write bytes as `io.FileIO` does."""
         with _naming(self.name):
             return super().write(data)
+
+
+def _create(path: str | Path, target: Path) -> tuple[Path, BinaryIO]:
+    """Create a hidden file beside an output, and lock it.
+
+    A process that writes the same output may take the file for a leftover and remove it before it
+    is locked; then there is another one.
+    """
+    while True:
+        hidden = hidden_name(target)
+        with _report_write_errors(path, hidden):
+            stream = _open(hidden, "xb")
+        if claim(stream.fileno(), hidden):
+            return hidden, stream
+        stream.close()
+        hidden.unlink(missing_ok=True)
 
 
 def _open(path: Path, mode: str) -> BinaryIO:

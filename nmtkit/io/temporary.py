@@ -39,6 +39,23 @@ def lock(descriptor: int) -> None:
         try_lock(descriptor)
 
 
+def claim(descriptor: int, path: Path) -> bool:
+    """Lock a file that was just created, until it is closed.
+
+    :return: False if another process, which looked before the lock was there, removes the file as a
+        leftover; then create another one.
+    """
+    try:
+        if not try_lock(descriptor):
+            return False
+    except OSError:  # a file system without locks
+        return True
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Lock a folder while the block runs."""

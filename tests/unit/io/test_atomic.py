@@ -15,6 +15,7 @@ from nmtkit.io.atomic import (
     output_folder,
     remove_folder,
 )
+from nmtkit.io.locks import try_lock
 
 
 def write(path, text, **options):
@@ -244,3 +245,23 @@ def test_an_error_of_an_input_is_not_that_of_the_output_folder(tmp_path):
     with pytest.raises(FileNotFoundError, match="input"), atomic_folder(tmp_path / "out"):
         open(tmp_path / "input")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("when", ["before the lock", "while another process holds the lock"])
+def test_a_file_that_is_taken_for_a_leftover_is_created_anew(tmp_path, monkeypatch, when):
+    real, taken = try_lock, []
+
+    def late(descriptor: int) -> bool:
+        if not taken:  # the other process has come first
+            taken.extend(tmp_path.iterdir())
+            if when == "before the lock":
+                taken[0].unlink()
+            else:
+                return False
+        return real(descriptor)
+
+    monkeypatch.setattr("nmtkit.io.temporary.try_lock", late)
+    with atomic_file(tmp_path / "out") as stream:
+        stream.write(b"text")
+    assert (tmp_path / "out").read_bytes() == b"text"
+    assert len(taken) == 1 and list(tmp_path.iterdir()) == [tmp_path / "out"]
