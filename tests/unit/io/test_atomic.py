@@ -249,7 +249,8 @@ def test_an_error_of_an_input_is_not_that_of_the_output_folder(tmp_path):
 
 @pytest.mark.parametrize("when", ["before the lock", "while another process holds the lock"])
 def test_a_file_that_is_taken_for_a_leftover_is_created_anew(tmp_path, monkeypatch, when):
-    real, taken = try_lock, []
+    real = try_lock
+    taken: list[Path] = []
 
     def late(descriptor: int) -> bool:
         if not taken:  # the other process has come first
