@@ -358,9 +358,9 @@ class Translator:
                 hypotheses = _on_all_cores(
                     [functools.partial(find, window, batches) for batches in shares]
                 )
-            translations = self._translations(window, shares, hypotheses, tokenized, copies)
+            found = _by_line(len(sources), shares, hypotheses)
+            translations = self._translations(window, found, tokenized, copies)
             if self._confidence is not None:
-                found = _by_line(len(sources), shares, hypotheses)
                 translations = self._confidence.rate(
                     self._ensemble.first, texts, found, translations, tokenized
                 )
@@ -546,43 +546,40 @@ class Translator:
             )
 
     def _translations(
-        self,
-        window: "Window",
-        shares: list[Batches],
-        hypotheses: list[list[NBest]],
-        tokenized: bool,
-        copies: int = 1,
+        self, window: "Window", found: Sequence[NBest], tokenized: bool, copies: int = 1
     ) -> list[list[Translation]]:
-        """Convert hypotheses to translations, in the order of the lines.
+        """Convert hypotheses to translations.
 
-        :param hypotheses: n-best lists of each core's share, in the order of its batches.
-        :param copies: number of empty translations for a line without words.
+        :param found: the hypotheses of each line; none for a line without words.
+        :param copies: number of empty translations for such a line.
         """
-        translations: dict[int, list[Translation]] = {}
-        for batches, n_best_lists in zip(shares, hypotheses, strict=True):
-            numbers = itertools.chain.from_iterable(batches)
-            for number, n_best in zip(numbers, n_best_lists, strict=True):
-                names = self._ensemble.find_names(window.lines[number], tokenized)
-                source = Source(window.sources[number][0], names)
-                translations[number] = [
-                    translation_of(
-                        self._ensemble.first,
-                        source,
-                        hypothesis,
-                        self.search,
-                        tokenized,
-                        self._replacements,
-                        self._missing_terms(window, number, hypothesis),
-                        window.prefixes.get(number),
-                    )
-                    for hypothesis in n_best
-                ]
-        for number in range(len(window.sources)):
-            if number not in translations:
-                prefix = window.prefixes.get(number)
-                text = prefix.text.text if prefix else ""
-                translations[number] = [empty_translation(text)] * copies
-        return [translations[number] for number in range(len(window.sources))]
+        return [
+            self._translations_of(window, number, n_best, tokenized)
+            or [empty_translation(window.prefix_text(number))] * copies
+            for number, n_best in enumerate(found)
+        ]
+
+    def _translations_of(
+        self, window: "Window", number: int, n_best: NBest, tokenized: bool
+    ) -> list[Translation]:
+        """Convert the hypotheses of a line to translations."""
+        if not n_best:
+            return []
+        names = self._ensemble.find_names(window.lines[number], tokenized)
+        source = Source(window.sources[number][0], names)
+        return [
+            translation_of(
+                self._ensemble.first,
+                source,
+                hypothesis,
+                self.search,
+                tokenized,
+                self._replacements,
+                self._missing_terms(window, number, hypothesis),
+                window.prefixes.get(number),
+            )
+            for hypothesis in n_best
+        ]
 
     def _missing_terms(self, window: "Window", number: int, hypothesis: Hypothesis) -> list[str]:
         """Return the terms of a line that a translation lacks."""
@@ -609,6 +606,11 @@ class Window(NamedTuple):
     first: int
     terms: "Sequence[LineTerms]"
     prefixes: "Mapping[int, LinePrefix]"
+
+    def prefix_text(self, number: int) -> str:
+        """Return the prefix of a line's translations; empty if there is none."""
+        prefix = self.prefixes.get(number)
+        return prefix.text.text if prefix else ""
 
     def constraints(self, with_terms: bool) -> "Sequence[Constraints]":
         """Return the constraints on translations of each line; nothing if no line has some."""
