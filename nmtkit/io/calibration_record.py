@@ -6,17 +6,16 @@ which it was fitted, so that it is stale once they change, and it takes a few ki
 
 import json
 import math
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from nmtkit.errors import ModelError
-from nmtkit.io.checksums import verify_checksum, with_checksum
-from nmtkit.io.folder_files import CALIBRATION_FILE, MIB, check_file, read_regular
+from nmtkit.io.checksums import with_checksum
+from nmtkit.io.folder_files import CALIBRATION_FILE, MIB
+from nmtkit.io.json_record import read_record
 from nmtkit.io.lines import open_output
-from nmtkit.io.safe_json import parse_json
 
 FORMAT = 1
 
@@ -119,18 +118,7 @@ def read_calibration(folder: Path) -> CalibrationRecord | None:
     :raises ModelError: the file is damaged, has an unknown format, or is not a regular file in the
         folder.
     """
-    path = folder / CALIBRATION_FILE
-    if not os.path.lexists(path):
-        return None
-    check_file(folder, path, MAX_CALIBRATION_BYTES)
-    try:
-        table = parse_json(read_regular(path, MAX_CALIBRATION_BYTES).decode("utf-8"))
-        if not isinstance(table, dict) or table.get("format") != FORMAT:
-            raise ValueError(f"not of format {FORMAT}")
-        verify_checksum(table)
-        return _record_of(table)
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{path}: cannot be read: {error}; {REMEDY}") from error
+    return read_record(folder / CALIBRATION_FILE, MAX_CALIBRATION_BYTES, FORMAT, _record_of, REMEDY)
 
 
 def _models(parameters: tuple[object, ...]) -> str:

@@ -7,17 +7,16 @@ it is stale once either changes.
 """
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from nmtkit.errors import ModelError
-from nmtkit.io.checksums import verify_checksum, with_checksum
-from nmtkit.io.folder_files import MIB, check_file, read_regular, regular_file_sha256
+from nmtkit.io.checksums import with_checksum
+from nmtkit.io.folder_files import MIB, check_file, regular_file_sha256
+from nmtkit.io.json_record import read_record
 from nmtkit.io.lines import open_output
-from nmtkit.io.safe_json import parse_json
 
 FAST_FILE = "fast.json"
 
@@ -92,18 +91,7 @@ def read_fast_record(folder: Path) -> FastRecord | None:
     :raises ModelError: the file is damaged, has an unknown format, or is not a regular file in the
         folder.
     """
-    path = folder / FAST_FILE
-    if not os.path.lexists(path):
-        return None
-    check_file(folder, path, MAX_FAST_BYTES[FAST_FILE])
-    try:
-        table = parse_json(read_regular(path, MAX_FAST_BYTES[FAST_FILE]).decode("utf-8"))
-        if not isinstance(table, dict) or table.get("format") != FORMAT:
-            raise ValueError(f"not of format {FORMAT}")
-        verify_checksum(table)
-        return _record_of(table)
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{path}: cannot be read: {error}; {REMEDY}") from error
+    return read_record(folder / FAST_FILE, MAX_FAST_BYTES[FAST_FILE], FORMAT, _record_of, REMEDY)
 
 
 def _record_of(table: Mapping[str, Any]) -> FastRecord:
