@@ -24,7 +24,7 @@ def read_record(
 
     :param path: of the record, in the model folder.
     :param format: the number that its entry "format" must have.
-    :param record_of: makes the record of the JSON object; raises ValueError if it is none.
+    :param record_of: makes the record of a JSON object; raises ValueError for a wrong one.
     :param remedy: what to do about a damaged file, for the message.
     :raises ModelError: the file is damaged, has an unknown format, or is not a regular file in the
         folder.
