@@ -35,7 +35,7 @@ from timing import (
     write_report,
 )
 
-from nmtkit.training.speed import multiplies_bfloat16
+from nmtkit.models.precision import multiplies_bfloat16
 
 UPDATES = {"small": 60, "paper": 20, "wide": 60}
 """Updates that are timed: whole pools of 20 batches, so that all lengths are represented."""

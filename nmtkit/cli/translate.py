@@ -17,6 +17,7 @@ from nmtkit.cli.translate_options import RENAMED, RULES, translate_options
 from nmtkit.cli.writers import PLAIN, ConfidenceFormat, Format, alignment_line, translation_lines
 
 if TYPE_CHECKING:
+    from nmtkit.inference.ensemble import SearchPrecision
     from nmtkit.inference.segmenter import Segmented
     from nmtkit.inference.stream_batching import LineStream
     from nmtkit.inference.terms import TermsMode
@@ -45,6 +46,7 @@ def command(
     alignment_format: str,
     fast: bool,
     quantize: bool,
+    precision: "SearchPrecision",
     candidates: str | None,
     replace_unk: str | None,
     segmentation: SegmentationSettings,
@@ -74,8 +76,8 @@ def command(
     A score is the natural logarithm of the probability of the tokens including </s>; 'nmtkit score'
     gives the same score to a finished translation whose text it splits into the same tokens. It
     adds the log-probability of </s> to an unfinished one, which has none. With --quantize scores
-    differ by rounding to 8 bits; with --candidates probabilities are normalised over the candidates
-    of a line, so that scores are slightly higher.
+    differ by rounding to 8 bits, and in bfloat16 by rounding products to 9 bits; with --candidates
+    probabilities are normalised over the candidates of a line, so that scores are slightly higher.
     The n-best format has a line
 
       NUMBER ||| TRANSLATION ||| nmtkit0= SCORE ||| SCORE / LENGTH^A
@@ -165,7 +167,9 @@ def command(
 
             translator = fast_translator(ensemble, models, batch_size)
         else:
-            translator = Translator(ensemble, batch_size=batch_size, quantize=quantize)
+            translator = Translator(
+                ensemble, batch_size=batch_size, quantize=quantize, precision=precision
+            )
         translator = _with_tables(translator.with_search(**search), candidates, replace_unk)
         if terms:
             translator = translator.with_terms(terms, terms_mode)

@@ -27,6 +27,7 @@ N_BEST_HAS_SCORES = "the n-best format has the scores"
 RULES: list[Rule] = [
     exclusive("--n-best", "--sample"),
     *excludes("--fast", "--quantize", "--candidates", because="it chooses them"),
+    *excludes("--precision", "--fast", "--quantize", because="they choose it"),
     needs("--counts", "--sample"),
     exclusive("--counts", "--alignments", because="equal translations may differ in alignment"),
     exclusive("--scores", "--n-best", because=N_BEST_HAS_SCORES),
@@ -233,6 +234,13 @@ SPEED = group(
         is_flag=True,
         help="Use int8 matrix products. They are faster on a CPU, with nearly the same"
         " translations.",
+    ),
+    option(
+        "--precision",
+        type=click.Choice(["auto", "float32", "bfloat16"]),
+        default="auto",
+        help="Type of matrix products without --quantize. auto: bfloat16 for models of at least 512"
+        " units on a processor that multiplies it, else float32.",
     ),
     option(
         "--candidates",

@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import torch
 from torch import Tensor
@@ -16,6 +16,11 @@ from nmtkit.inference.stream_batching import Batches
 from nmtkit.model_folder import LoadedModel, load_models
 from nmtkit.models import kernels
 from nmtkit.models.base import TranslationModel
+from nmtkit.models.precision import (
+    BFLOAT16_SIZE,
+    Precision,
+    multiplies_bfloat16,
+)
 from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.candidates import PADDING
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, ModelAveraging
@@ -27,6 +32,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from nmtkit.search.constraints import Constraints
+
+SearchPrecision: TypeAlias = Literal["auto", "float32", "bfloat16"]
+"""The choice of a user: "auto" is bfloat16 where that pays, else float32."""
 
 SourceTokens = Sequence[Sequence[str]]
 """The tokens of a source sentence, for each model."""
@@ -115,18 +123,23 @@ class Ensemble:
         """True if at least one model translates; the others may be language models."""
         return any(model.reads_source for model in self.models)
 
-    def for_inference(self, quantize: bool = False) -> "Ensemble":
+    def for_inference(self, precision: Precision | SearchPrecision = "float32") -> "Ensemble":
         """Return the same models, optimised for many steps of search.
 
-        :param quantize: use int8 matrix products.
-        :raises ConfigError: `quantize` with a model that is not on a CPU, or with NMTKIT_PLAIN=1.
+        :param precision: type of the matrix products; "auto": bfloat16 for models of at least 512
+            units on a processor that multiplies it, else float32.
+        :raises ConfigError: int8 or bfloat16 with a model that is not on a CPU, or with
+            NMTKIT_PLAIN=1.
         """
-        if quantize and any(member.device.type != "cpu" for member in self.members):
-            raise ConfigError("--quantize is for translating on a CPU; add --device cpu")
-        if quantize and kernels.PLAIN:
-            raise ConfigError("--quantize cannot run with NMTKIT_PLAIN=1; leave one of them out")
+        if precision not in ("auto", "float32"):
+            option = "--quantize" if precision == "int8" else f"--precision {precision}"
+            if any(member.device.type != "cpu" for member in self.members):
+                raise ConfigError(f"{option} is for translating on a CPU; add --device cpu")
+            if kernels.PLAIN:
+                raise ConfigError(f"{option} cannot run with NMTKIT_PLAIN=1; leave one of them out")
         prepared = (
-            replace(member, model=member.model.for_inference(quantize)) for member in self.members
+            replace(member, model=member.model.for_inference(_precision_of(member, precision)))
+            for member in self.members
         )
         return replace(self, members=tuple(prepared))
 
@@ -198,6 +211,15 @@ class Ensemble:
         member = self.members[number]
         ids, mask = pad([[*member.src_vocab.ids(tokens[number]), EOS] for tokens in sentences])
         return ids.to(member.device, non_blocking=True), mask
+
+
+def _precision_of(member: LoadedModel, precision: Precision | SearchPrecision) -> Precision:
+    """Choose the type of a model's matrix products; see `Ensemble.for_inference`."""
+    if precision != "auto":
+        return precision
+    on_cpu = member.device.type == "cpu" and not kernels.PLAIN
+    pays = on_cpu and member.config.model.hidden >= BFLOAT16_SIZE
+    return "bfloat16" if pays and multiplies_bfloat16(member.device) else "float32"
 
 
 def candidate_rows(

@@ -23,7 +23,13 @@ import torch
 from nmtkit.config import SearchConfig, SearchSettings, parse_section, rename_settings
 from nmtkit.config_io import warn_of_old_names
 from nmtkit.errors import ConfigError, ModelError, refuse_string
-from nmtkit.inference.ensemble import CandidateLists, Ensemble, SourceTokens, one_thread_if
+from nmtkit.inference.ensemble import (
+    CandidateLists,
+    Ensemble,
+    SearchPrecision,
+    SourceTokens,
+    one_thread_if,
+)
 from nmtkit.inference.stream_batching import (
     WINDOW_BATCHES,
     Batches,
@@ -70,6 +76,8 @@ class Translator:
     :param search: search settings; by default those in the first model's config.
     :param batch_size: sentences searched together; see `sentences_per_batch`.
     :param quantize: use int8 matrix products: faster on a CPU, nearly the same translations.
+    :param precision: type of matrix products without `quantize`; "auto": bfloat16 for models of at
+        least 512 units on a processor that multiplies it, else float32.
     :param candidates: words that each translation may use, all by default; probabilities and scores
         are then those of a softmax over these words.
     :raises ConfigError: `quantize` is set and a model is not on a CPU.
@@ -83,13 +91,14 @@ class Translator:
         batch_size: int = 64,
         quantize: bool = False,
         candidates: CandidateLists | None = None,
+        precision: SearchPrecision = "auto",
     ) -> None:
         if not ensemble.reads_source:
             raise ModelError(
                 "a language model does not translate; use it beside a model that does, or in"
                 " 'nmtkit score'"
             )
-        self._ensemble = ensemble.for_inference(quantize)
+        self._ensemble = ensemble.for_inference("int8" if quantize else precision)
         self.search = ensemble.first.config.search if search is None else search
         self._beam_is_given = search is not None
         self._batch_size = batch_size
@@ -109,6 +118,7 @@ class Translator:
         batch_size: int = 64,
         params: str | Path = "best",
         quantize: bool = False,
+        precision: SearchPrecision = "auto",
     ) -> "Translator":
         """Load one model folder, or several as an ensemble.
 
@@ -118,9 +128,11 @@ class Translator:
         :param batch_size: sentences searched together; see `sentences_per_batch`.
         :param params: which parameters: "best", "last", or the file of a single model.
         :param quantize: use int8 matrix products: faster on a CPU, nearly the same translations.
+        :param precision: type of matrix products without `quantize`; see the class.
         :raises ModelError: a file is missing or does not fit, or target vocabularies differ.
         """
-        return cls(Ensemble.load(folders, device, params), search, batch_size, quantize)
+        ensemble = Ensemble.load(folders, device, params)
+        return cls(ensemble, search, batch_size, quantize, precision=precision)
 
     def with_search(self, **settings: Unpack[SearchSettings]) -> "Translator":
         """Return a translator with the same models and other search settings.

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from nmtkit.models.precision import Precision
 from nmtkit.models.search_state import EncodedSource, SearchState
 from nmtkit.models.softmax_sampling import WordSampler
 
@@ -78,6 +79,15 @@ class OutputLayer:
         :param lists: word ids, padded with -1. Shape: [B, C].
         """
         return PlainCandidateLayer(self, lists)
+
+    @property
+    def rounds_shards(self) -> bool:
+        """True if `rounded_shards` computes faster, and less exactly, than `shards`."""
+        return False
+
+    def rounded_shards(self, width: int, multiple: int) -> Sequence[LogitLayer]:
+        """Cut the layer into shards whose logits may be rounded; otherwise as `shards`."""
+        return self.shards(width, multiple)
 
     def shards(self, width: int, multiple: int) -> Sequence[LogitLayer]:
         """Cut the layer into shards of `width` words.
@@ -180,12 +190,12 @@ class TranslationModel(Protocol):
         """True if each target word has weights of the source words."""
         ...
 
-    def for_inference(self, quantize: bool = False) -> "TranslationModel":
+    def for_inference(self, precision: Precision = "float32") -> "TranslationModel":
         """Return a copy of the model for inference in one thread.
 
         It precomputes what all steps of search have in common, and shares the parameters.
 
-        :param quantize: multiply with 8-bit matrices.
+        :param precision: type of the matrix products.
         """
         ...
 

@@ -34,6 +34,7 @@ from nmtkit.models.base import Step
 from nmtkit.models.fast.cslm import CSLMInference
 from nmtkit.models.layers import addmm, bias, glorot, matrix
 from nmtkit.models.packing import Packing
+from nmtkit.models.precision import Precision
 from nmtkit.models.search_state import EncodedTensors, FixedSizeState
 from nmtkit.models.teacher_forcing import EncoderDecoder, SentencePairs, TeacherForced
 from nmtkit.special_symbols import BOS
@@ -142,9 +143,9 @@ class CSLM(EncoderDecoder):
         previous = packing.pack(contexts(pairs.tgt, self.config.context))  # [N, c]
         return TeacherForced(self.readout(previous), packing.pack(pairs.tgt), packing)
 
-    def inference_twin(self, quantize: bool) -> CSLMInference:
+    def inference_twin(self, precision: Precision) -> CSLMInference:
         """Return the fast twin of `readout`."""
-        return CSLMInference(self, quantize)
+        return CSLMInference(self, precision)
 
     def output_words(self) -> Tensor:
         """Return W_o; see `EncoderDecoder.output_words`."""

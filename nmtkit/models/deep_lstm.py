@@ -42,6 +42,7 @@ from nmtkit.models.fast.deep_lstm import DeepLSTMInference
 from nmtkit.models.kernels import Twin
 from nmtkit.models.layers import addmm, bias, glorot, matrix
 from nmtkit.models.packing import Packing, longest_first
+from nmtkit.models.precision import Precision
 from nmtkit.models.search_state import EncodedTensors, FixedSizeState
 from nmtkit.models.teacher_forcing import (
     EncoderDecoder,
@@ -270,9 +271,9 @@ class DeepLSTM(EncoderDecoder):
         """Return s_i^L [..., n], projected to the embedding size [..., m] if W_o is tied."""
         return self.project_readout(self.apply_dropout(s))
 
-    def inference_twin(self, quantize: bool) -> DeepLSTMInference:
+    def inference_twin(self, precision: Precision) -> DeepLSTMInference:
         """Return the fast twin of `step`."""
-        return DeepLSTMInference(self, quantize)
+        return DeepLSTMInference(self, precision)
 
     def teacher_forced(self, pairs: SentencePairs) -> TeacherForced:
         """Run the decoder over given translations; see `EncoderDecoder.teacher_forced`."""

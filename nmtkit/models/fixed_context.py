@@ -51,6 +51,7 @@ from nmtkit.models.layers import (
     orthogonal,
 )
 from nmtkit.models.packing import Packing, longest_first
+from nmtkit.models.precision import Precision
 from nmtkit.models.search_state import EncodedTensors, FixedSizeState
 from nmtkit.models.teacher_forcing import (
     EncoderDecoder,
@@ -183,9 +184,9 @@ class FixedContextModel(EncoderDecoder):
         readout = matmul(s, self.U_o) + matmul(y, self.V_o) + C_o_c + self.b_o  # [..., 2l]
         return self.project_readout(self.apply_dropout(maxout(readout)))
 
-    def inference_twin(self, quantize: bool) -> FixedContextInference:
+    def inference_twin(self, precision: Precision) -> FixedContextInference:
         """Return the fast twin of `step`."""
-        return FixedContextInference(self, quantize)
+        return FixedContextInference(self, precision)
 
     def source_embeddings(self, words: Tensor) -> Tensor:
         """Return E_x x. Shape: [..., m]."""

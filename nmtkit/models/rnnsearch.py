@@ -69,6 +69,7 @@ from nmtkit.models.layers import (
     orthogonal,
 )
 from nmtkit.models.packing import Packing
+from nmtkit.models.precision import Precision
 from nmtkit.models.search_state import EncodedTensors, FixedSizeState
 from nmtkit.models.teacher_forcing import (
     EncoderDecoder,
@@ -359,9 +360,9 @@ class RNNsearch(EncoderDecoder):
         readout = self._readout(s, y, context)  # [N, l]
         return TeacherForced(readout, words, packing, alignment, order)
 
-    def inference_twin(self, quantize: bool) -> RNNsearchInference:
+    def inference_twin(self, precision: Precision) -> RNNsearchInference:
         """Return the fast twin of `encode` and `step`."""
-        return RNNsearchInference(self, quantize)
+        return RNNsearchInference(self, precision)
 
 
 def _block_width(name: str, parameter: Tensor, hidden: int) -> int:

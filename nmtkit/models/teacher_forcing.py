@@ -23,6 +23,7 @@ from nmtkit.models.layers import (
     target_log_probs,
 )
 from nmtkit.models.packing import Packing, longest_first
+from nmtkit.models.precision import Precision
 from nmtkit.models.softmax_sampling import WordSampler
 from nmtkit.special_symbols import BOS
 
@@ -150,25 +151,25 @@ class EncoderDecoder(nn.Module):
             return self.inference.output
         return output_layer(self.output_words(), self.b_y)
 
-    def for_inference(self, quantize: bool = False) -> Self:
+    def for_inference(self, precision: Precision = "float32") -> Self:
         """Return a copy of the model for inference; see `TranslationModel.for_inference`.
 
-        :raises ValueError: `quantize` together with NMTKIT_PLAIN=1.
+        :raises ValueError: another type than float32 together with NMTKIT_PLAIN=1.
         """
-        if kernels.PLAIN and quantize:
-            raise ValueError("8-bit products have no plain implementation; unset NMTKIT_PLAIN")
-        if kernels.PLAIN or (self.inference is not None and not quantize):
+        if kernels.PLAIN and precision != "float32":
+            raise ValueError(f"{precision} has no plain implementation; unset NMTKIT_PLAIN")
+        if kernels.PLAIN or (self.inference is not None and precision == "float32"):
             return self
         model = copy.copy(self)  # the parameters are shared
-        model.inference = self.inference_twin(quantize)
+        model.inference = self.inference_twin(precision)
         return model
 
-    def inference_twin(self, quantize: bool) -> OutputInference:
+    def inference_twin(self, precision: Precision) -> OutputInference:
         """Return the fast twin of the methods that search calls; here of the output layer only.
 
-        :param quantize: multiply with 8-bit matrices.
+        :param precision: type of the matrix products.
         """
-        return OutputInference(self.output_words(), self.b_y, quantize)
+        return OutputInference(self.output_words(), self.b_y, precision)
 
     def loss(
         self,

@@ -81,10 +81,6 @@ BATCH_WORDS = 250
 DROPOUT = ((0.0, 0.0), (3.0, 0.1), (8.0, 0.2), (13.0, 0.3), (30.0, 0.4))
 """Dropout from a number of epochs on: more where the same pairs are seen often."""
 
-BFLOAT16_SIZE = 512
-"""Smallest size that is trained in bfloat16, where the processor multiplies it: smaller matrices
-gain nothing."""
-
 MAX_LENGTH = 150
 """Tokens of the longest sentences: those of the words that `prepare` keeps by default, and more."""
 

@@ -10,11 +10,11 @@ from nmtkit.config_io import merge_tables, recipe_table
 from nmtkit.data.corpus import Corpus
 from nmtkit.durations import format_duration
 from nmtkit.model_folder import find_device
+from nmtkit.models.precision import BFLOAT16_SIZE, limit_bfloat16_memory, multiplies_bfloat16
 from nmtkit.progress_bar import ProgressBar
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.part_gradients import possible_parts
 from nmtkit.training.plan import (
-    BFLOAT16_SIZE,
     COOLDOWN_SHARE,
     LARGE_ACCELERATOR_BATCH,
     LARGE_BATCH,
@@ -27,7 +27,7 @@ from nmtkit.training.plan import (
     best_plan,
 )
 from nmtkit.training.settings import make_config
-from nmtkit.training.speed import limit_bfloat16_memory, measure_speed, multiplies_bfloat16
+from nmtkit.training.speed import measure_speed
 
 RECIPE = "rnnsearch-modern"
 """Recipe whose settings stand where the plan has none."""

@@ -1,7 +1,6 @@
 """Speed of this machine: the time of an update, measured on the training data itself."""
 
 import itertools
-import os
 import time
 from typing import NamedTuple
 
@@ -21,9 +20,6 @@ FIRST_UPDATES = 2
 
 MIN_UPDATES = 3
 """Updates that are measured at least, however long they take."""
-
-BFLOAT16_INSTRUCTIONS = ("avx512_bf16", "amx_bf16", "bf16")
-"""Names of the instructions that multiply bfloat16, x86's and ARM's."""
 
 
 class Speed(NamedTuple):
@@ -85,20 +81,3 @@ def measure_speed(
 
 def _tokens(batches: list[Batch]) -> int:
     return sum(batch.tokens for batch in batches)
-
-
-def multiplies_bfloat16(device: torch.device) -> bool:
-    """Return True if the device multiplies bfloat16 itself."""
-    if device.type == "cuda":
-        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
-    capabilities = torch.cpu.get_capabilities() if device.type == "cpu" else {}
-    return any(capabilities.get(name, False) for name in BFLOAT16_INSTRUCTIONS)
-
-
-def limit_bfloat16_memory() -> None:
-    """Have oneDNN keep fewer products ready; call it before the first of them.
-
-    It keeps one for each shape that it meets, in bfloat16 with a copy of the matrix: by default up
-    to 1,024, which take gigabytes.
-    """
-    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")

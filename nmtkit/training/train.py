@@ -29,6 +29,7 @@ from nmtkit.io.atomic import remove_folder
 from nmtkit.io.parameters import copy_parameters
 from nmtkit.model_folder import build_model, find_device, read_vocabularies, write_config
 from nmtkit.models import Model
+from nmtkit.models.precision import limit_bfloat16_memory
 from nmtkit.parallel.process_group import ProcessGroup, join_process_group
 from nmtkit.training.dev_samples import DevSampler
 from nmtkit.training.folder_lock import FolderLock
@@ -38,7 +39,6 @@ from nmtkit.training.initial_model import InitialModel
 from nmtkit.training.learning_curve import read_curve
 from nmtkit.training.metrics_logger import MetricsLogger, NullMetricsLogger
 from nmtkit.training.schedule import Schedule
-from nmtkit.training.speed import limit_bfloat16_memory
 from nmtkit.training.start_checks import check_ranks_data
 from nmtkit.training.stopwatch import Stopwatch
 from nmtkit.training.trainer import Trainer

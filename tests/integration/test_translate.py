@@ -276,6 +276,13 @@ def test_a_very_long_line_does_not_stop_the_stream(translate):
     assert len(translations) == 3 and all(translations)
 
 
+def test_bfloat16_gives_nearly_the_same_scores(translate):
+    exact = rows(translate(LINES, "--scores", "--precision", "float32"))
+    rounded = rows(translate(LINES, "--scores", "--precision", "bfloat16"))
+    scores = [[float(row.split("\t")[0]) for row in each] for each in (exact, rounded)]
+    assert scores[0] == pytest.approx(scores[1], abs=0.05) and scores[0] != scores[1]
+
+
 def test_quantized_models_have_nearly_the_same_scores(translate):
     exact = [float(row.split("\t")[0]) for row in rows(translate(LINES, "--scores"))]
     for options in ([], ["--batch-size", 1]):

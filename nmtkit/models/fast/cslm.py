@@ -7,6 +7,7 @@ from torch import Tensor
 
 from nmtkit.models.fast.int8 import for_products, linear
 from nmtkit.models.fast.output_layer import OutputInference
+from nmtkit.models.precision import Precision
 
 if TYPE_CHECKING:
     from nmtkit.models.cslm import CSLM
@@ -16,14 +17,14 @@ class CSLMInference(OutputInference):
     """The fast twin of `CSLM.readout`.
 
     :param model: its parameters are shared where they are not quantized.
-    :param quantize: multiply with 8-bit matrices.
+    :param precision: type of the matrix products.
     """
 
-    def __init__(self, model: "CSLM", quantize: bool) -> None:
+    def __init__(self, model: "CSLM", precision: Precision) -> None:
         self._model = model
-        self._W_1 = for_products(model.W_1, quantize)
-        self._W_2 = for_products(model.W_2, quantize)
-        super().__init__(model.output_words(), model.b_y, quantize)
+        self._W_1 = for_products(model.W_1, precision)
+        self._W_2 = for_products(model.W_2, precision)
+        super().__init__(model.output_words(), model.b_y, precision)
 
     def readout(self, words: Tensor) -> Tensor:
         """Compute t_i from y_{i-c}, ..., y_{i-1}. [..., c] to [..., l]."""

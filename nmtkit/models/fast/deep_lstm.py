@@ -17,6 +17,7 @@ from nmtkit.models.fast.embedding_cache import EmbeddingCache
 from nmtkit.models.fast.int8 import for_products, linear
 from nmtkit.models.fast.lstm import lstm_step
 from nmtkit.models.fast.output_layer import OutputInference
+from nmtkit.models.precision import Precision
 
 if TYPE_CHECKING:
     from nmtkit.models.deep_lstm import DeepLSTM
@@ -26,17 +27,17 @@ class DeepLSTMInference(OutputInference):
     """The fast twin of `DeepLSTM.step`.
 
     :param model: parameters that are neither joined nor quantized are shared with it.
-    :param quantize: multiply with 8-bit matrices.
+    :param precision: type of the matrix products.
     """
 
-    def __init__(self, model: "DeepLSTM", quantize: bool) -> None:
+    def __init__(self, model: "DeepLSTM", precision: Precision) -> None:
         self._model = model
         decoder = model.decoder
         upper = zip(list(decoder.W)[1:], list(decoder.U)[1:], strict=True)
-        self._U = for_products(decoder.U[0], quantize)  # [n, 4n]
-        self._W_U = [for_products(torch.cat([W, U]), quantize) for W, U in upper]  # [2n, 4n] each
-        self._P = None if model.P is None else for_products(model.P, quantize)
-        super().__init__(model.output_words(), model.b_y, quantize)
+        self._U = for_products(decoder.U[0], precision)  # [n, 4n]
+        self._W_U = [for_products(torch.cat([W, U]), precision) for W, U in upper]  # [2n, 4n] each
+        self._P = None if model.P is None else for_products(model.P, precision)
+        super().__init__(model.output_words(), model.b_y, precision)
         self._word_terms: Callable[[Tensor], Tensor] = self._compute_word_terms
         if model.E_y.device.type == "cpu":
             self._word_terms = EmbeddingCache(self._word_terms, len(model.E_y))

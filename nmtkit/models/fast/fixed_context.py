@@ -16,6 +16,7 @@ from nmtkit.models.fast.embedding_cache import EmbeddingCache
 from nmtkit.models.fast.gru import gru_step
 from nmtkit.models.fast.int8 import for_products, linear
 from nmtkit.models.fast.output_layer import OutputInference
+from nmtkit.models.precision import Precision
 
 if TYPE_CHECKING:
     from nmtkit.models.fixed_context import FixedContextModel
@@ -25,21 +26,21 @@ class FixedContextInference(OutputInference):
     """The fast twin of `FixedContextModel.step`.
 
     :param model: parameters that are neither joined nor quantized are shared with it.
-    :param quantize: multiply with 8-bit matrices.
+    :param precision: type of the matrix products.
     """
 
-    def __init__(self, model: "FixedContextModel", quantize: bool) -> None:
+    def __init__(self, model: "FixedContextModel", precision: Precision) -> None:
         self._model = model
         self._widths = [2 * model.config.hidden, model.config.hidden, 2 * model.config.maxout]
-        self._W_V_o = for_products(torch.cat([model.W_dec, model.V_o], dim=1), False)
+        self._W_V_o = for_products(torch.cat([model.W_dec, model.V_o], dim=1), "float32")
         self._b_dec_o = torch.cat([model.b_dec, model.b_o])
         self._U_zr, self._U = (
-            for_products(model.U_zr_dec, quantize),
-            for_products(model.U_dec, quantize),
+            for_products(model.U_zr_dec, precision),
+            for_products(model.U_dec, precision),
         )
-        self._U_o = for_products(model.U_o, quantize)
-        self._P = None if model.P is None else for_products(model.P, quantize)
-        super().__init__(model.output_words(), model.b_y, quantize)
+        self._U_o = for_products(model.U_o, precision)
+        self._P = None if model.P is None else for_products(model.P, precision)
+        super().__init__(model.output_words(), model.b_y, precision)
         self._word_terms: Callable[[Tensor], Tensor] = self._compute_word_terms
         if model.E_y.device.type == "cpu":
             self._word_terms = EmbeddingCache(self._word_terms, len(model.E_y))

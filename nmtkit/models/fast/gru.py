@@ -17,18 +17,16 @@ Under `torch.autocast` products are computed in its type (bfloat16); states and 
 inputs' type.
 """
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
-from nmtkit.models.fast.int8 import Int8Matrices, Matrix, linear
+from nmtkit.models.fast.int8 import Matrices, Matrix, linear
 from nmtkit.models.fast.matmul import Prepacked, matmul_dtype, matmul_transposed
 from nmtkit.models.packing import Packing
-
-Recurrent: TypeAlias = Prepacked | Int8Matrices
 
 
 def gru_step(x: Tensor, h: Tensor, U: Matrix) -> Tensor:
@@ -58,9 +56,9 @@ def gru_scan(x: Tensor, h_0: Tensor, U_zr: Tensor, U: Tensor, packing: Packing) 
 
 @torch.no_grad()
 def gru_scan_inference(
-    x: Tensor, h_0: Tensor, U_zr: Recurrent, U: Recurrent, packing: Packing
+    x: Tensor, h_0: Tensor, U_zr: Matrices, U: Matrices, packing: Packing
 ) -> Tensor:
-    """Run `gru_scan` without gradients, with prepacked or 8-bit matrices."""
+    """Run `gru_scan` without gradients, with matrices as `for_separate_products` returns them."""
     n, sizes = h_0.size(-1), packing.sizes
     x_zr, x_c = split_steps(x, sizes, 2 * n, n)
     states = x.new_empty(*x.shape[:2], n)

@@ -15,8 +15,10 @@ from typing import TypeAlias
 import torch
 from torch import Tensor
 
+from nmtkit.models.fast.bfloat16 import BFloat16Matrix
 from nmtkit.models.fast.matmul import Prepacked, addmm, matmul
 from nmtkit.models.fast.torch_private import int_matmul, pack_rows, sum_packed_rows
+from nmtkit.models.precision import Precision
 
 MAX_INT8 = 127
 """The largest integer used; -128 is left out so that the range is symmetric."""
@@ -76,7 +78,7 @@ class Int8Matrix:
         return int_matmul(_round(a, scales), self._int8.t()), scales
 
 
-Matrix: TypeAlias = Tensor | Prepacked | Int8Matrix
+Matrix: TypeAlias = Tensor | Prepacked | BFloat16Matrix | Int8Matrix
 
 
 class Int8Matrices:
@@ -111,9 +113,21 @@ def linear(a: Tensor, matrix: Matrix, addend: Tensor | None = None) -> Tensor:
     return product.view(*a.shape[:-1], -1)
 
 
-def for_products(matrix: Tensor, quantize: bool) -> Matrix:
-    """Return a matrix as many products need it: in 8 bits, or packed once."""
-    return Int8Matrix(matrix) if quantize else Prepacked(matrix)
+Matrices: TypeAlias = Prepacked | BFloat16Matrix | Int8Matrices
+
+
+def for_products(matrix: Tensor, precision: Precision) -> Matrix:
+    """Return a matrix [n, w] as many products need it: in 8 or 16 bits, or packed once."""
+    if precision == "int8":
+        return Int8Matrix(matrix)
+    return BFloat16Matrix(matrix) if precision == "bfloat16" else Prepacked(matrix)
+
+
+def for_separate_products(matrices: Tensor, precision: Precision) -> Matrices:
+    """Return matrices [D, n, w] as many separate products need them; see `for_products`."""
+    if precision == "int8":
+        return Int8Matrices(matrices)
+    return BFloat16Matrix(matrices) if precision == "bfloat16" else Prepacked(matrices)
 
 
 def quantize_rows(rows: Tensor) -> Tensor:

@@ -246,7 +246,8 @@ def _is_worth_packing(a: Tensor, B: Tensor) -> bool:
 def _suits_onednn(like: Tensor, size: int, min_size: int | None = None) -> bool:
     """Return True if oneDNN multiplies matrices of `size` elements, of the type of `like`."""
     is_large = size >= (MIN_ONEDNN_SIZE if min_size is None else min_size)
-    return is_large and like.dtype == torch.float32 and like.device.type == "cpu" and _has_onednn()
+    suits = like.dtype == torch.float32 or (like.dtype == torch.bfloat16 and min_size is not None)
+    return is_large and suits and like.device.type == "cpu" and _has_onednn()
 
 
 @functools.cache

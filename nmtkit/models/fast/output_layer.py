@@ -1,15 +1,17 @@
 """The output layer for inference: prepacked shards, unions of candidates, 8-bit products."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
 from nmtkit.models.base import CandidateLayer, LogitLayer, OutputLayer, padded_shard
+from nmtkit.models.fast.bfloat16 import BFloat16Matrix
 from nmtkit.models.fast.int8 import Int8Matrix, Matrix, linear
 from nmtkit.models.fast.matmul import Prepacked
+from nmtkit.models.precision import Precision
 
 
 @dataclass(frozen=True)
@@ -17,14 +19,25 @@ class FastOutputLayer(OutputLayer):
     """The fast twin of `OutputLayer`.
 
     int8: W transposed in 8 bits, which replaces W in products; None without quantization.
+    bfloat16: multiply `rounded_shards` in bfloat16.
     """
 
     int8: Int8Matrix | None = None
+    bfloat16: bool = False
     _whole: dict[int, Sequence[LogitLayer]] = field(default_factory=dict, compare=False)
 
-    def to_int8(self) -> "FastOutputLayer":
-        """Return the layer with a copy of W in 8 bits."""
-        return self if self.int8 else FastOutputLayer(self.W, self.bias, Int8Matrix(self.W.t()))
+    @property
+    def rounds_shards(self) -> bool:
+        """True if `rounded_shards` computes faster, and less exactly, than `shards`."""
+        return self.bfloat16
+
+    def rounded_shards(self, width: int, multiple: int) -> Sequence[LogitLayer]:
+        """Cut the layer into shards whose logits may be rounded; see `OutputLayer.shards`."""
+        if not self.bfloat16:
+            return self.shards(width, multiple)
+        return [
+            OutputShard(W, bias, BFloat16Matrix(W.t())) for W, bias in self._cut(width, multiple)
+        ]
 
     def logits_of(self, readout: Tensor, words: Tensor) -> Tensor:
         """Return the logits of each row's own list of words; see `OutputLayer.logits_of`."""
@@ -48,11 +61,14 @@ class FastOutputLayer(OutputLayer):
         return self._whole[multiple]
 
     def _prepack(self, width: int, multiple: int) -> Sequence[LogitLayer]:
-        shards = []
+        return [
+            OutputShard(W, bias, Int8Matrix(W.t()) if self.int8 else Prepacked(W.t(), min_size=1))
+            for W, bias in self._cut(width, multiple)
+        ]
+
+    def _cut(self, width: int, multiple: int) -> Iterator[tuple[Tensor, Tensor]]:
         for start in range(0, len(self.bias), width):
-            W, bias = padded_shard(self.W, self.bias, start, width, multiple)
-            shards.append(OutputShard(W, bias, Int8Matrix(W.t()) if self.int8 else None))
-        return shards
+            yield padded_shard(self.W, self.bias, start, width, multiple)
 
 
 class OutputShard:
@@ -63,12 +79,14 @@ class OutputShard:
 
     :param W: Shape: [w, l].
     :param bias: Shape: [w].
-    :param int8: W transposed in 8 bits, which replaces W in products; None without quantization.
+    :param W_t: W transposed for products.
     """
 
-    def __init__(self, W: Tensor, bias: Tensor, int8: Int8Matrix | None) -> None:
+    def __init__(
+        self, W: Tensor, bias: Tensor, W_t: Prepacked | BFloat16Matrix | Int8Matrix
+    ) -> None:
         self.bias = bias
-        self._W_t = int8 or Prepacked(W.t(), min_size=1)
+        self._W_t = W_t
 
     def logits(self, readout: Tensor) -> Tensor:
         """Return W t + bias. [N, l] to [N, w]."""
@@ -130,9 +148,9 @@ class OutputInference:
 
     output: the output layer.
 
-    :param quantize: multiply with W in 8 bits.
+    :param precision: type of the matrix products.
     """
 
-    def __init__(self, W: Tensor, bias: Tensor, quantize: bool) -> None:
-        layer = FastOutputLayer(W, bias)
-        self.output = layer.to_int8() if quantize else layer
+    def __init__(self, W: Tensor, bias: Tensor, precision: Precision) -> None:
+        int8 = Int8Matrix(W.t()) if precision == "int8" else None
+        self.output = FastOutputLayer(W, bias, int8, bfloat16=precision == "bfloat16")

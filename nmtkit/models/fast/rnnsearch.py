@@ -16,11 +16,11 @@ from torch.nn import functional
 from nmtkit.models.base import Step
 from nmtkit.models.fast.attention import attention
 from nmtkit.models.fast.embedding_cache import EmbeddingCache
-from nmtkit.models.fast.gru import Recurrent, gru_scan_inference, gru_step
+from nmtkit.models.fast.gru import gru_scan_inference, gru_step
 from nmtkit.models.fast.int8 import (
-    Int8Matrices,
     Int8Matrix,
     for_products,
+    for_separate_products,
     linear,
     quantize_rows,
     weighted_sums,
@@ -28,6 +28,7 @@ from nmtkit.models.fast.int8 import (
 from nmtkit.models.fast.matmul import Prepacked
 from nmtkit.models.fast.output_layer import OutputInference
 from nmtkit.models.packing import Packing
+from nmtkit.models.precision import Precision
 from nmtkit.special_symbols import BOS
 
 if TYPE_CHECKING:
@@ -41,28 +42,30 @@ class RNNsearchInference(OutputInference):
     """The fast twin of `RNNsearch.encode` and `RNNsearch.step`.
 
     :param model: parameters that are neither joined nor quantized are shared with it.
-    :param quantize: multiply with 8-bit matrices, and store the encoded source in 8 bits.
+    :param precision: type of the matrix products; with "int8" the encoded source is in 8 bits.
     """
 
-    def __init__(self, model: "RNNsearch", quantize: bool) -> None:
+    def __init__(self, model: "RNNsearch", precision: Precision) -> None:
         self._model = model
         self._n, self._align = model.config.hidden, model.config.align
         self._readout_width = 2 * model.config.maxout
         self._is_groundhog = model.config.decoder_variant == "groundhog"
-        recurrent = Int8Matrices if quantize else Prepacked
-        self._recurrent: tuple[Recurrent, Recurrent] = (
-            recurrent(model.U_zr_enc),
-            recurrent(model.U_enc),
+        self._recurrent = (
+            for_separate_products(model.U_zr_enc, precision),
+            for_separate_products(model.U_enc, precision),
         )
         # All matrices that multiply h_j, s_{i-1} and y_{i-1}, joined for each of these.
-        self._U_a_C_C_o = for_products(torch.cat([model.U_a, model.C, model.C_o], dim=1), quantize)
-        self._W_a_U_zr = for_products(torch.cat([model.W_a, model.U_zr_dec], dim=1), quantize)
+        self._U_a_C_C_o = for_products(torch.cat([model.U_a, model.C, model.C_o], dim=1), precision)
+        self._W_a_U_zr = for_products(torch.cat([model.W_a, model.U_zr_dec], dim=1), precision)
         self._W_enc, self._W_s = Prepacked(model.W_enc), Prepacked(model.W_s)
         self._W_V_o = Prepacked(torch.cat([model.W_dec, model.V_o], dim=1))
         self._b_dec_o = torch.cat([model.b_dec, model.b_o])
-        self._U, self._U_o = for_products(model.U_dec, quantize), for_products(model.U_o, quantize)
-        self._P = None if model.P is None else for_products(model.P, quantize)
-        super().__init__(model.output_words(), model.b_y, quantize)
+        self._U, self._U_o = (
+            for_products(model.U_dec, precision),
+            for_products(model.U_o, precision),
+        )
+        self._P = None if model.P is None else for_products(model.P, precision)
+        super().__init__(model.output_words(), model.b_y, precision)
         self._source_terms: Callable[[Tensor], Tensor] = self._compute_source_terms
         self._word_terms: Callable[[Tensor], Tensor] = self._compute_word_terms
         if model.E_y.device.type == "cpu":

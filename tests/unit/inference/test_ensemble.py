@@ -4,7 +4,9 @@ import pytest
 import torch
 
 from nmtkit.errors import ConfigError, ModelError
+from nmtkit.inference import ensemble as ensemble_module
 from nmtkit.inference.ensemble import Ensemble, one_thread_if
+from nmtkit.models import kernels
 
 
 def test_no_model_is_an_error():
@@ -59,3 +61,18 @@ def test_the_number_is_restored_after_an_error(two_threads):
     with pytest.raises(ValueError), one_thread_if(True):
         raise ValueError
     assert torch.get_num_threads() == 2
+
+
+@pytest.mark.parametrize(
+    ("size", "multiplies", "expected"),
+    [(1, True, True), (1, False, False), (512, True, False)],
+)
+def test_large_models_search_in_bfloat16_where_the_processor_multiplies_it(
+    make_model, monkeypatch, size, multiplies, expected
+):
+    monkeypatch.setattr(ensemble_module, "BFLOAT16_SIZE", size)
+    monkeypatch.setattr(ensemble_module, "multiplies_bfloat16", lambda device: multiplies)
+    models = Ensemble((make_model(1), make_model(2)))
+    for model in models.for_inference("auto").models:
+        assert model.output_layer().rounds_shards == (expected and not kernels.PLAIN)
+    assert not any(model.output_layer().rounds_shards for model in models.for_inference().models)

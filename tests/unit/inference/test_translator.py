@@ -221,15 +221,30 @@ def test_int8_translations_do_not_depend_on_batches(make_model):
             assert actual[0].score == pytest.approx(expected[0].score, abs=1e-5)
 
 
-def test_int8_is_refused_off_the_cpu(make_model):
+ROUNDED = [{"quantize": True}, {"precision": "bfloat16"}]
+
+
+def test_bfloat16_translations_do_not_depend_on_batches(make_model):
+    lines = random_lines(60)
+    results = []
+    for size in (1, 4, 64):
+        translator = Translator(Ensemble((make_model(1),)), None, size, precision="bfloat16")
+        results.append([best.score for best, *_ in translator.translate(lines)])
+    for scores in results[1:]:
+        assert scores == pytest.approx(results[0], abs=1e-2)
+
+
+@pytest.mark.parametrize("precision", ROUNDED)
+def test_rounded_products_are_refused_off_the_cpu(make_model, precision):
     model = dataclasses.replace(make_model(1), device=torch.device("cuda"))
     with pytest.raises(ConfigError, match="--device cpu"):
-        Translator(Ensemble((model,)), quantize=True)
+        Translator(Ensemble((model,)), **precision)
 
 
-def test_int8_is_refused_with_plain_pieces(make_model):
+@pytest.mark.parametrize("precision", ROUNDED)
+def test_rounded_products_are_refused_with_plain_pieces(make_model, precision):
     with plain_pieces(), pytest.raises(ConfigError, match="NMTKIT_PLAIN"):
-        Translator(Ensemble((make_model(1),)), quantize=True)
+        Translator(Ensemble((make_model(1),)), **precision)
 
 
 def of_unknown_words(make_model, seed, **options):

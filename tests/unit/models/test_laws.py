@@ -374,12 +374,13 @@ def test_for_inference_takes_the_same_steps(model, batch):
 
 
 @fast_only
-def test_in_8_bits_steps_are_nearly_the_same(model, batch):
+@pytest.mark.parametrize("precision", ["bfloat16", "int8"])
+def test_rounded_products_give_nearly_the_same_steps(model, batch, precision):
     if isinstance(model, GrowingModel):
-        pytest.skip("only its output layer has 8 bits, in search")
+        pytest.skip("only its output layer is rounded, in search")
     src, src_mask, tgt, tgt_mask = batch
     expected, _ = step_log_probs(model, src, src_mask, tgt)
-    actual, alignment = step_log_probs(model.for_inference(quantize=True), src, src_mask, tgt)
+    actual, alignment = step_log_probs(model.for_inference(precision), src, src_mask, tgt)
     error = (actual - expected).abs()[tgt_mask]
     assert 0 < error.mean() < 0.1
     torch.testing.assert_close(actual.exp().sum(2), torch.ones(4, 5).double())
@@ -388,8 +389,9 @@ def test_in_8_bits_steps_are_nearly_the_same(model, batch):
 
 
 @fast_only
-def test_in_8_bits_sentences_and_hypotheses_do_not_influence_each_other(model, batch, prefixes):
-    model = model.for_inference(quantize=True)
+@pytest.mark.parametrize("precision", ["bfloat16", "int8"])
+def test_rounding_keeps_sentences_and_hypotheses_apart(model, batch, prefixes, precision):
+    model = model.for_inference(precision)
     encoded = model.encode(*batch[:2])
     prev, state = state_after(model, encoded, prefixes)
     together = model.step(prev, state, encoded)

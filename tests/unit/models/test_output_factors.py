@@ -109,7 +109,7 @@ def test_search_finds_the_translations_of_the_product(
 def test_in_8_bits_both_factors_are_quantized(models: tuple[Model, Model]) -> None:
     factored, whole = models
     src, src_mask = pad(SOURCES)
-    quantized = factored.for_inference(quantize=True)
+    quantized = factored.for_inference("int8")
     assert not isinstance(quantized.inference._P, torch.Tensor)  # type: ignore[union-attr]
     translations = [best for (best,) in beam_search([quantized], src, src_mask, SETTINGS)]
     expected = whole.score(src, src_mask, *pad([best.ids for best in translations]))

@@ -284,7 +284,7 @@ def test_models_give_the_same_translations(name):
 def test_plain_implementations_refuse_to_quantize():
     model = model_of("rnnenc", torch.float32)
     with plain_pieces(), pytest.raises(ValueError, match="NMTKIT_PLAIN"):
-        model.for_inference(quantize=True)
+        model.for_inference("int8")
 
 
 @pytest.mark.parametrize(("value", "plain"), [("1", True), ("0", False), ("", False)])

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from nmtkit.models.base import log_probs as log_softmax
+from nmtkit.models.fast.int8 import Int8Matrix
 from nmtkit.models.fast.output_layer import FastOutputLayer
 from nmtkit.search import next_token
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS
@@ -131,7 +132,7 @@ def test_distributions_are_the_mean_of_the_models(models):
 def test_a_confident_8_bit_model_gives_no_score_above_0():
     (layer,) = random_layers(50)
     sure = FastOutputLayer(layer.W.float() * 40, layer.bias.float())
-    layers = [sure, sure.to_int8()]
+    layers = [sure, FastOutputLayer(sure.W, sure.bias, Int8Matrix(sure.W.t()))]
     readouts, _ = random_beam(6)
     readouts, scores = [readouts[0].float()], torch.zeros(6, HYPOTHESES, dtype=torch.float64)
     exact, rounded = (
@@ -140,3 +141,18 @@ def test_a_confident_8_bit_model_gives_no_score_above_0():
     )
     assert exact.scores.max() <= MAX_LOG_PROB and rounded.scores.max() <= MAX_LOG_PROB
     assert (exact.scores - rounded.scores).abs().max() > 0.1, "8 bits do round"
+
+
+def test_a_confident_bfloat16_model_gives_nearly_exact_scores_and_none_above_0():
+    (layer,) = random_layers(3 * GROUP_TOKENS)
+    sure = FastOutputLayer(layer.W.float() * 40, layer.bias.float())
+    rounded = FastOutputLayer(sure.W, sure.bias, bfloat16=True)
+    readouts, _ = random_beam(6)
+    readouts, scores = [readouts[0].float()], torch.zeros(6, HYPOTHESES, dtype=torch.float64)
+    expected, actual = (
+        NextTokenScorer([one]).best(readouts, scores, 1, nothing_forbidden(scores))
+        for one in (sure, rounded)
+    )
+    assert actual.scores.max() <= MAX_LOG_PROB
+    torch.testing.assert_close(actual.scores, expected.scores, atol=2e-3, rtol=0)
+    assert not torch.equal(actual.scores, expected.scores)  # it did round

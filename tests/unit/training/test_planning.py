@@ -6,9 +6,10 @@ import pytest
 import torch
 
 from nmtkit.config import Config
+from nmtkit.models.precision import multiplies_bfloat16
 from nmtkit.training import planning
 from nmtkit.training.planning import Planner
-from nmtkit.training.speed import Speed, multiplies_bfloat16
+from nmtkit.training.speed import Speed
 
 HOUR = 3600.0
 

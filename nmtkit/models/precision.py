@@ -1,0 +1,33 @@
+"""Types of the matrix products, and what a processor multiplies itself."""
+
+import os
+from typing import Literal, TypeAlias
+
+import torch
+
+Precision: TypeAlias = Literal["float32", "bfloat16", "int8"]
+"""Type of matrix products in search; states, attention and log-probabilities are float32."""
+
+BFLOAT16_SIZE = 512
+"""Smallest n that trains and translates in bfloat16, where the processor multiplies it: smaller
+matrices gain nothing."""
+
+BFLOAT16_INSTRUCTIONS = ("avx512_bf16", "amx_bf16", "bf16")
+"""Names of the instructions that multiply bfloat16, x86's and ARM's."""
+
+
+def multiplies_bfloat16(device: torch.device) -> bool:
+    """Return True if the device multiplies bfloat16 itself."""
+    if device.type == "cuda":
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    capabilities = torch.cpu.get_capabilities() if device.type == "cpu" else {}
+    return any(capabilities.get(name, False) for name in BFLOAT16_INSTRUCTIONS)
+
+
+def limit_bfloat16_memory() -> None:
+    """Have oneDNN keep fewer products ready; call it before the first of a training.
+
+    It keeps one for each shape that it meets, in bfloat16 with a copy of the matrix: by default up
+    to 1,024, which take gigabytes.
+    """
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
