@@ -74,7 +74,9 @@ def plot_buckets(
     """
     names = [*comparison.scores, measure]
     _log_small_buckets(comparison.buckets)
-    write_figure(Path(path), lambda: draw_buckets(comparison, measure), names, force)
+    by = AXIS_LABELS[comparison.buckets[0].bucketing.by].lower()
+    title = f"{measure} by {by}: {', '.join(comparison.scores)}"
+    write_figure(Path(path), lambda: draw_buckets(comparison, measure), names, force, title)
 
 
 def _log_small_buckets(buckets: Sequence[BucketResult]) -> None:

@@ -12,6 +12,7 @@ import difflib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -165,7 +166,11 @@ def plot_map(
     :raises DataError: The map does not have a text of `zooms`.
     :raises OutputError: The suffix is unknown, or the file exists or cannot be written.
     """
-    write_figure(Path(path), lambda: draw_map(text_map, zooms, nearest), text_map.texts, force)
+    across, up = text_map.axes
+    title = f"Map of {len(text_map.texts):,} texts; similar ones are near each other"
+    description = f"{up} against {across}." if across and up else "Axes have no meaning."
+    draw = partial(draw_map, text_map, zooms, nearest)
+    write_figure(Path(path), draw, text_map.texts, force, title, description)
 
 
 def draw_map(text_map: Map, zooms: Sequence[str] = (), nearest: int = 40) -> "Figure":

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ SAMPLES_SHOWN = 5
 
 FIGURE_INCHES = (5.5, 4.0)  # the width of one and a half columns
 DOT_COLOUR, LINE_COLOUR = COLOURS[0], "black"  # a blue that colour-blind readers can distinguish
+TITLE = "Phrase pairs by their scores under a model and the translation model"
 MODEL_AXIS = "model: log p(target | source)"
 TABLE_AXIS = "translation model: log p(target | source)"
 
@@ -74,7 +76,11 @@ def plot_scores(
     :raises NmtkitError: Matplotlib is not installed.
     :raises OutputError: The suffix is unknown, or the file exists or cannot be written.
     """
-    write_figure(Path(path), lambda: draw_scores(model_scores, table_scores, total), (), force)
+    draw = partial(draw_scores, model_scores, table_scores, total)
+    description = (
+        f"{TABLE_AXIS} against {MODEL_AXIS}, a dot for each pair; on the diagonal both agree."
+    )
+    write_figure(Path(path), draw, (), force, TITLE, description)
 
 
 def draw_scores(model_scores: ArrayLike, table_scores: ArrayLike, total: int) -> "Figure":
