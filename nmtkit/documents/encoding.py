@@ -55,6 +55,21 @@ def find_mark(data: bytes) -> tuple[str | None, bytes]:
     return None, b""
 
 
+def legacy_encoding(data: bytes) -> str | None:
+    """Return windows-1252 for a file that is not UTF-8 and has no mark, as was usual; else None."""
+    if find_mark(data)[0] is None:
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError:
+            return "cp1252"
+    return None
+
+
+def newline_of(text: str) -> str:
+    """Return what ends the lines of a file, by its beginning."""
+    return "\r\n" if "\r\n" in text[:1000] else "\n"
+
+
 def decode(data: bytes, file: str, declared: str | None = None) -> tuple[str, Encoding]:
     """Return the text of a file, and its encoding.
 

@@ -15,7 +15,7 @@ from nmtkit.documents.document import (
     Write,
     syntax_of,
 )
-from nmtkit.documents.encoding import decode
+from nmtkit.documents.encoding import decode, newline_of
 from nmtkit.documents.po_strings import quote, unescape, width, wrap_again
 from nmtkit.errors import DataError
 from nmtkit.text.sentences import Lines
@@ -78,8 +78,7 @@ def parse_po(data: bytes, name: str, options: DocumentOptions) -> Document:
     text, encoding = decode(data, name, declared)
     entries = list(_Parser(text, name).entries())
     header = _header(entries)
-    newline = "\r\n" if "\r\n" in text[:1000] else "\n"
-    writer = _Writer(text, newline, _has_short_lines(entries, text), options)
+    writer = _Writer(text, newline_of(text), _has_short_lines(entries, text), options)
     segments = [segment for entry in entries for segment in writer.segments(entry, header)]
     return Document(text, encoding, segments)
 

@@ -17,7 +17,7 @@ from nmtkit.documents.document import (
     Syntax,
     Write,
 )
-from nmtkit.documents.encoding import decode
+from nmtkit.documents.encoding import decode, legacy_encoding, newline_of
 from nmtkit.documents.po_strings import width
 from nmtkit.text.sentences import Lines
 
@@ -45,13 +45,8 @@ def parse_srt(data: bytes, name: str, options: DocumentOptions) -> Document:
 
     :raises DataError: the encoding cannot be read and written byte for byte.
     """
-    declared = None
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:  # the format declares none, and this was usual
-        declared = "cp1252"
-    text, encoding = decode(data, name, declared)
-    newline = "\r\n" if "\r\n" in text[:1000] else "\n"
+    text, encoding = decode(data, name, legacy_encoding(data))
+    newline = newline_of(text)
     segments = [_segment(group, newline) for group in _groups(_subtitles(text))]
     return Document(text, encoding, segments)
 
