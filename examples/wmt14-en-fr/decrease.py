@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nmtkit.report.figure_io import DOTS_PER_INCH, default_style, write_figure
+from nmtkit.report.figure_io import default_style, new_figure, write_figure
 from nmtkit.report.styles import curve_style, draw_legend
 
 if TYPE_CHECKING:
@@ -62,11 +62,7 @@ def table(curves: Curves) -> str:
 def draw(curves: Curves) -> "Figure":
     """Draw one line for each system."""
     with default_style():
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(6.0, 3.6), dpi=DOTS_PER_INCH)
-        FigureCanvasAgg(figure)
+        figure = new_figure((6.0, 3.6))
         axes = figure.add_subplot()
         for number, (name, values) in enumerate(curves.items()):
             numbers = sorted(values)

@@ -1,9 +1,13 @@
 """Bytes of a file as text, and back, byte for byte."""
 
 import codecs
+import re
 from dataclasses import dataclass
 
 from nmtkit.errors import DataError
+
+LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
+"""A line of a file with its end."""
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),

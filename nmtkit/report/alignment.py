@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nmtkit.report.figure_io import (
-    DOTS_PER_INCH,
     FONT,
     default_style,
     font_families,
+    new_figure,
     shorten_label,
     write_figure,
 )
@@ -95,13 +95,9 @@ def draw_alignment(
             f"shape {weights.shape} for {len(tgt_words)} target and {len(src_words)} source words"
         )
     with default_style():
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-
         cell = min(CELL_INCHES, MAX_SIDE_INCHES / max(1, *weights.shape))  # inches
         size = (max(1, len(src_words)) * cell, max(1, len(tgt_words)) * cell)
-        figure = Figure(figsize=size, dpi=DOTS_PER_INCH)
-        FigureCanvasAgg(figure)
+        figure = new_figure(size)
         axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))  # labels lie outside; saving includes them
         if weights.size:
             axes.imshow(weights, cmap="gray", vmin=0, vmax=1, interpolation="nearest")

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 from nmtkit.evaluation.comparison import BucketResult, Comparison, Figure
 from nmtkit.report.figure_io import (
-    DOTS_PER_INCH,
     default_style,
     font_families,
+    new_figure,
     shorten_label,
     write_figure,
 )
@@ -97,11 +97,7 @@ def draw_buckets(comparison: Comparison, measure: str) -> "Canvas":
     """
     curves = bucket_curves(comparison, measure)
     with default_style():
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure as Canvas
-
-        canvas = Canvas(figsize=FIGURE_INCHES, dpi=DOTS_PER_INCH)
-        FigureCanvasAgg(canvas)
+        canvas = new_figure(FIGURE_INCHES)
         axes = canvas.add_subplot()
         sides = {curve.side for curve in curves}
         for curve in curves:

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nmtkit.report.figure_io import (
-    DOTS_PER_INCH,
     FONT,
     default_style,
     font_families,
+    new_figure,
     shorten_label,
     write_figure,
 )
@@ -59,14 +59,10 @@ def draw_composition(words: Sequence[str], levels: GatingCoefficients) -> "Figur
     :param levels: One level fewer than words.
     """
     with default_style():
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-
         scale = min(1.0, MAX_WIDTH_INCHES / max(1.0, len(words) * WORD_SPACING_INCHES))
         width = len(words) * WORD_SPACING_INCHES * scale
         height = max(1, len(levels)) * (LEVEL_HEIGHT_INCHES * scale)
-        figure = Figure(figsize=(width, height), dpi=DOTS_PER_INCH)
-        FigureCanvasAgg(figure)
+        figure = new_figure((width, height))
         axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
         for level, nodes in enumerate(levels, start=1):
             for index, weights in enumerate(nodes):

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Literal
 
 from nmtkit.errors import DataError
 from nmtkit.report.figure_io import (
-    DOTS_PER_INCH,
     FONT,
     default_style,
+    new_figure,
     shorten_label,
     write_figure,
 )
@@ -132,11 +132,7 @@ def draw_curves(curves: Mapping[str, Curve], x_axis: XAxis) -> "Figure":
     score = _panel_score(curves)
     heights = [COST_HEIGHT_INCHES, BLEU_HEIGHT_INCHES] if score else [COST_HEIGHT_INCHES]
     with default_style():
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(WIDTH_INCHES, sum(heights)), dpi=DOTS_PER_INCH)
-        FigureCanvasAgg(figure)
+        figure = new_figure((WIDTH_INCHES, sum(heights)))
         grid = {"height_ratios": heights, "hspace": 0.08}
         panels = figure.subplots(len(heights), 1, sharex=True, squeeze=False, gridspec_kw=grid)
         cost, lowest = panels[0, 0], panels[-1, 0]

@@ -115,6 +115,19 @@ def default_style() -> Iterator[None]:
         yield
 
 
+def new_figure(size: tuple[float, float]) -> "Figure":
+    """Return an empty figure that is not managed by pyplot; call it with `default_style`.
+
+    :param size: Width and height in inches.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, dpi=DOTS_PER_INCH)
+    FigureCanvasAgg(figure)
+    return figure
+
+
 def _render(figure: "Figure", suffix: str) -> bytes:
     content = io.BytesIO()
     with default_style():

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 from nmtkit.evaluation.phrase_comparison import ComparedPhrase, PhraseComparison, ScoredPair
 from nmtkit.io.lines import open_output
 from nmtkit.report.figure_io import (
-    DOTS_PER_INCH,
     FONT,
     MAX_VECTOR_DOTS,
     default_style,
+    new_figure,
     write_figure,
 )
 from nmtkit.report.styles import COLOURS
@@ -96,11 +96,7 @@ def draw_scores(model_scores: ArrayLike, table_scores: ArrayLike, total: int) ->
     xs, ys = np.asarray(model_scores, dtype=float), np.asarray(table_scores, dtype=float)
     font: dict[str, Any] = {"fontfamily": FONT}
     with default_style():
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=FIGURE_INCHES, dpi=DOTS_PER_INCH)
-        FigureCanvasAgg(figure)
+        figure = new_figure(FIGURE_INCHES)
         axes = figure.add_subplot()
         style: dict[str, Any] = {"alpha": 0.25, "markersize": 3, "markeredgewidth": 0}
         axes.plot(xs, ys, "o", color=DOT_COLOUR, rasterized=len(xs) > MAX_VECTOR_DOTS, **style)
