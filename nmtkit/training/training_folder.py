@@ -61,7 +61,7 @@ class TrainingRequest:
 
     @property
     def names_settings(self) -> bool:
-        """Whether it says which settings the training begins with."""
+        """Return whether it says which settings the training begins with."""
         return bool(self.recipe or self.config_file or self.initial)
 
 
