@@ -7,7 +7,9 @@ from typing import Any
 
 from timing import Spread, report_progress
 
-COLOURS = ("#1b6ca8", "#d1495b", "#3c8d5a", "#8f5fa8")
+from nmtkit.report.figure_text import describe_lines, label_svg
+from nmtkit.report.styles import curve_style
+
 PANEL_SIZE = (4.2, 3.4)  # inches
 COLUMNS = 3
 
@@ -28,10 +30,12 @@ class Panel:
     logarithmic: str = ""  # axes: "x", "xy" or none
 
 
-def draw(path: Path, panels: Sequence[Panel]) -> None:
+def draw(path: Path, panels: Sequence[Panel], title: str) -> None:
     """Write the panels, `COLUMNS` per row, in the format of the path's suffix.
 
     Without matplotlib, log that and write nothing.
+
+    :param title: What the figure shows; screen readers read it aloud from SVG.
     """
     try:
         import matplotlib
@@ -49,24 +53,30 @@ def draw(path: Path, panels: Sequence[Panel]) -> None:
         for number, panel in enumerate(panels, start=1):
             _fill(figure.add_subplot(rows, columns, number), panel)
         path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+        is_svg = path.suffix == ".svg"
+        metadata = {"Date": None, "Creator": None} if is_svg else None
+        figure.savefig(path, metadata=metadata)
+    if is_svg:
+        path.write_bytes(label_svg(path.read_bytes(), title, describe_lines(figure)))
 
 
 def _fill(axes: Any, panel: Panel) -> None:
-    for colour, (name, points) in zip(COLOURS, panel.lines.items(), strict=False):
+    for system, (name, points) in enumerate(panel.lines.items()):
         across = [x for x, _ in points]
         spreads = [spread for _, spread in points]
-        axes.plot(across, [spread.median for spread in spreads], "o-", color=colour, label=name)
+        style = curve_style(system, len(points))
+        axes.plot(across, [spread.median for spread in spreads], **style, label=name)
         ends = [spread.low for spread in spreads], [spread.high for spread in spreads]
-        axes.fill_between(across, *ends, color=colour, alpha=0.15, linewidth=0)
+        axes.fill_between(across, *ends, color=style["color"], alpha=0.15, linewidth=0)
         dotted = panel.expected.get(name, ())
-        axes.plot([x for x, _ in dotted], [y for _, y in dotted], ":", color=colour)
+        axes.plot([x for x, _ in dotted], [y for _, y in dotted], ":", color=style["color"])
     for axis, scale, limit in (
         ("x", axes.set_xscale, axes.set_xlim),
         ("y", axes.set_yscale, axes.set_ylim),
     ):
         if axis in panel.logarithmic:
             scale("log")
+            (axes.xaxis if axis == "x" else axes.yaxis).set_major_formatter(_plain_number)
         else:
             limit(0)
             axes.locator_params(axis=axis, nbins=6)
@@ -78,3 +88,8 @@ def _fill(axes: Any, panel: Panel) -> None:
         axes.spines[side].set_visible(False)
     if len(panel.lines) > 1:
         axes.legend(frameon=False)
+
+
+def _plain_number(value: float, _: int) -> str:
+    """Return the label of a tick as text without exponents, which can be searched and read."""
+    return f"{value:,.10g}"

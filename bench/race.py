@@ -238,7 +238,7 @@ def main(arguments: Sequence[str]) -> int:
     figures: list[dict[str, Any]] = [dict(zip(header, row, strict=True)) for row in rows]
     write_report(options.output, f"{machine()}\n\n{table(header, rows)}", figures)
     if options.picture:
-        draw(options.picture, panels_of(best))
+        draw(options.picture, panels_of(best), "BLEU of each system against training time")
     return 0
 
 

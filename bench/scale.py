@@ -203,7 +203,7 @@ def main(arguments: list[str]) -> int:
     markdown = f"{heading}\n\n{table(header, rows(costs_by_command, options.clock))}"
     write_report(options.output, markdown, figures)
     if options.plot:
-        draw(options.plot, panels(costs_by_command, options.clock))
+        draw(options.plot, panels(costs_by_command, options.clock), "Time and memory against pairs")
     return 0
 
 

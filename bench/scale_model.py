@@ -219,7 +219,11 @@ def main(arguments: list[str]) -> int:
     }
     write_report(options.output, f"{heading}\n\n{table(header, rows(curves))}", figures)
     if options.plot:
-        draw(options.plot, panels(curves))
+        draw(
+            options.plot,
+            panels(curves),
+            "Time per word against the size of the model and the search",
+        )
     return 0
 
 

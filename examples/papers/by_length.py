@@ -20,14 +20,19 @@ from measures import lines_of, text_of
 from table import with_notes
 
 from nmtkit.evaluation.metrics import tokenized_bleu
+from nmtkit.report.figure_io import FONT, default_style
+from nmtkit.report.figure_text import describe_lines, label_svg
+from nmtkit.report.styles import COLOURS, curve_style
 
-# Okabe and Ito's colours, suitable for colour-blind readers; markers and dashes for print.
-STYLES = (
-    {"color": "#0072B2", "marker": "o", "linestyle": "-"},
-    {"color": "#D55E00", "marker": "s", "linestyle": "--"},
-    {"color": "#009E73", "marker": "^", "linestyle": "-."},
-    {"color": "#CC79A7", "marker": "D", "linestyle": ":"},
-)
+STYLES = {
+    "rnnsearch-50": 0,
+    "rnnenc-50": 1,
+    "seq2seq-lstm": 2,
+    "rnnsearch-30": 3,
+    "rnnenc-30": 4,
+    "whole sentences": 4,  # translated by rnnenc-30
+}
+"""Colour, dashes and marker of a system, the same in every figure: its index in `COLOURS`."""
 Ranges = list[tuple[int, int]]
 BleuByRange = Mapping[str, list[list[float]]]  # system -> range -> seed -> BLEU
 
@@ -73,18 +78,29 @@ def csv_lines(bleu: BleuByRange, ranges: Ranges) -> Iterator[str]:
                 yield f"{name},{first},{last},{seed},{value:.3f}\n"
 
 
-def draw(path: Path, bleu: BleuByRange, ranges: Ranges) -> None:
-    """Write the figure in the format of the path's suffix."""
-    import matplotlib
-    from matplotlib.figure import Figure
+def style_indices(systems: Sequence[str]) -> dict[str, int]:
+    """Return the style of each system: its own, or the last ones that no system here has."""
+    known = {name: STYLES[name] for name in systems if name in STYLES}
+    free = [n for n in reversed(range(len(COLOURS))) if n not in known.values()]
+    others = [name for name in systems if name not in known]
+    return known | {name: free[n % len(free)] for n, name in enumerate(others)}
 
-    settings: Any = {"svg.hashsalt": "nmtkit", "font.size": 9}
-    with matplotlib.rc_context(settings):
+
+def draw(path: Path, bleu: BleuByRange, ranges: Ranges) -> None:
+    """Write the figure as SVG."""
+    with default_style():
+        import matplotlib
+        from matplotlib.figure import Figure
+
+        settings: Any = {"font.size": 9, "font.family": FONT}
+        matplotlib.rcParams.update(settings)
         figure = Figure(figsize=(5.2, 3.4), layout="constrained")
         axes = figure.add_subplot()
         across = [(first + last) / 2 for first, last in ranges]
-        for style, (name, row) in zip(STYLES, bleu.items(), strict=False):
-            axes.plot(across, [mean(seeds) for seeds in row], label=name, **style)  # type: ignore[arg-type]
+        styles = style_indices(list(bleu))
+        for name, row in bleu.items():
+            style = curve_style(styles[name], len(across))
+            axes.plot(across, [mean(seeds) for seeds in row], label=name, **style)
             low, high = [min(seeds) for seeds in row], [max(seeds) for seeds in row]
             axes.fill_between(across, low, high, color=style["color"], alpha=0.2, linewidth=0)
         axes.set_xticks(across, [f"{first}-{last}" for first, last in ranges])
@@ -94,7 +110,9 @@ def draw(path: Path, bleu: BleuByRange, ranges: Ranges) -> None:
         axes.grid(alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False)
-        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+        figure.savefig(path, metadata={"Date": None, "Creator": None})
+    title = f"BLEU by the number of source words: {', '.join(bleu)}"
+    path.write_bytes(label_svg(path.read_bytes(), title, describe_lines(figure)))
 
 
 def main(arguments: list[str] | None = None) -> None:

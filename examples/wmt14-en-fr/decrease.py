@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nmtkit.report.figure_io import DOTS_PER_INCH, default_style, write_figure
+from nmtkit.report.figure_io import default_style, new_figure, write_figure
 from nmtkit.report.styles import curve_style, draw_legend
 
 if TYPE_CHECKING:
@@ -62,16 +62,12 @@ def table(curves: Curves) -> str:
 def draw(curves: Curves) -> "Figure":
     """Draw one line for each system."""
     with default_style():
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(6.0, 3.6), dpi=DOTS_PER_INCH)
-        FigureCanvasAgg(figure)
+        figure = new_figure((6.0, 3.6))
         axes = figure.add_subplot()
-        for number, values in enumerate(curves.values()):
+        for number, (name, values) in enumerate(curves.items()):
             numbers = sorted(values)
             style = curve_style(number, len(numbers))
-            axes.plot(numbers, [values[n] for n in numbers], **style)
+            axes.plot(numbers, [values[n] for n in numbers], **style, label=name)
         axes.set_xlabel("Max. number of unknown words")
         axes.set_ylabel("BLEU decrease")
         axes.grid(visible=True, color="0.85", linewidth=0.6)
@@ -91,7 +87,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--plot", type=Path, required=True, metavar="FILE")
     options = parser.parse_args(arguments)
     curves = decreases(read_bleu(options.csv))
-    write_figure(options.plot, lambda: draw(curves), list(curves), force=True)
+    title = f"BLEU decrease with unknown words: {', '.join(curves)}"
+    write_figure(options.plot, lambda: draw(curves), list(curves), force=True, title=title)
     print(table(curves), end="")
 
 

@@ -11,11 +11,11 @@ from nmtkit.cli.old_spellings import Renamed
 from nmtkit.cli.rules import at_least_one, needs
 from nmtkit.cli.shared_options import (
     FOLDER,
-    PathName,
     force_option,
     json_option,
     models_option,
     output_option,
+    plot_option,
 )
 
 
@@ -35,13 +35,7 @@ from nmtkit.cli.shared_options import (
 )
 @group(
     "Picture",
-    option(
-        "--plot",
-        type=PathName(path_type=Path, dir_okay=False),
-        metavar="FILE",
-        common=True,
-        help="Draw the curves: .png, .svg or .pdf.",
-    ),
+    plot_option("Draw the curves"),
     option(
         "--x-axis",
         type=click.Choice(["updates", "epochs", "seconds"]),

@@ -7,7 +7,7 @@ import click
 
 from nmtkit.cli.command import FILES, declare_command, group, option
 from nmtkit.cli.rules import needs
-from nmtkit.cli.shared_options import FILE, PathName, force_option, output_option
+from nmtkit.cli.shared_options import FILE, force_option, output_option, plot_option
 
 
 @declare_command(
@@ -48,13 +48,7 @@ from nmtkit.cli.shared_options import FILE, PathName, force_option, output_optio
 )
 @group(
     "Picture",
-    option(
-        "--plot",
-        type=PathName(path_type=Path, dir_okay=False),
-        metavar="FILE",
-        common=True,
-        help="Draw the map: .png, .svg or .pdf.",
-    ),
+    plot_option("Draw the map"),
     option(
         "--zoom",
         "zooms",

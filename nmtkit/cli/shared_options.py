@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -129,6 +130,13 @@ def output_option(help: str, **settings: Any) -> OptionDecorator:
     """Declare `-o/--output FILE`."""
     settings = {"type": FILE, "metavar": "FILE", "default": "-", "common": True, **settings}
     return option("-o", "--output", help=help, **settings)
+
+
+def plot_option(help: str) -> OptionDecorator:
+    """Declare `--plot FILE`: a picture, whose format the name's ending tells."""
+    path = PathName(path_type=Path, dir_okay=False)
+    help = f"{help}: .png, .svg or .pdf."
+    return option("--plot", type=path, metavar="FILE", common=True, help=help)
 
 
 def json_option(help: str) -> OptionDecorator:

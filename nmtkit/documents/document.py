@@ -68,7 +68,7 @@ class Segment:
 
     @property
     def is_readable(self) -> bool:
-        """Whether all of its bytes could be decoded."""
+        """Return whether all of its bytes could be decoded."""
         return not any(ord(character) in UNREADABLE for character in self.source)
 
 

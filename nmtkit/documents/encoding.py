@@ -1,9 +1,13 @@
 """Bytes of a file as text, and back, byte for byte."""
 
 import codecs
+import re
 from dataclasses import dataclass
 
 from nmtkit.errors import DataError
+
+LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
+"""A line of a file with its end."""
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -53,6 +57,21 @@ def find_mark(data: bytes) -> tuple[str | None, bytes]:
         if data.startswith(mark):
             return name, mark
     return None, b""
+
+
+def legacy_encoding(data: bytes) -> str | None:
+    """Return windows-1252 for a file that is not UTF-8 and has no mark, as was usual; else None."""
+    if find_mark(data)[0] is None:
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError:
+            return "cp1252"
+    return None
+
+
+def newline_of(text: str) -> str:
+    """Return what ends the lines of a file, by its beginning."""
+    return "\r\n" if "\r\n" in text[:1000] else "\n"
 
 
 def decode(data: bytes, file: str, declared: str | None = None) -> tuple[str, Encoding]:

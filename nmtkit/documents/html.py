@@ -16,7 +16,7 @@ from nmtkit.documents.document import (
     Write,
     apply_edits,
 )
-from nmtkit.documents.encoding import decode, find_mark
+from nmtkit.documents.encoding import decode, legacy_encoding
 from nmtkit.documents.inline import KEPT_ELEMENTS
 from nmtkit.text.markup import (
     SEPARATING,
@@ -74,12 +74,7 @@ def _declared_encoding(data: bytes) -> str | None:
         declared = found[1].decode("ascii", "replace").lower()
         # browsers take these for windows-1252, which has more characters
         return "cp1252" if declared in ("iso-8859-1", "latin1", "ascii", "us-ascii") else declared
-    if find_mark(data)[0] is None:
-        try:
-            data.decode("utf-8")
-        except UnicodeDecodeError:
-            return "cp1252"
-    return None
+    return legacy_encoding(data)
 
 
 class _Parser:

@@ -13,13 +13,12 @@ from nmtkit.documents.document import (
     Syntax,
     Write,
 )
-from nmtkit.documents.encoding import decode
+from nmtkit.documents.encoding import LINE, decode
 from nmtkit.text.sentences import Lines
 
 MAX_DEPTH = 50
 """Lists and quotes inside one another at the beginning of a line."""
 
-_LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
 _CONTAINER = re.compile(r"[ \t]{0,3}>[ \t]?|[ \t]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]+(?=\S)")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})([^\n]*)")
 _HEADING = re.compile(r"[ \t]{0,3}#{1,6}(?:[ \t]+|$)")
@@ -72,7 +71,7 @@ class _Parser:
     def segments(self) -> Iterator[Segment]:
         """Yield the segments in the order of the file."""
         front = _FRONT_MATTER.match(self._text)
-        for found in _LINE.finditer(self._text, front.end() if front else 0):
+        for found in LINE.finditer(self._text, front.end() if front else 0):
             end = found.start() + len(found[0].rstrip("\r\n"))
             yield from self._line(found.start(), end)
         yield from self._flush()
@@ -162,7 +161,7 @@ class _Parser:
 
     def _is_table_head(self, end: int) -> bool:
         """Return whether the next line is the rule below the head of a table."""
-        found = _LINE.match(self._text, self._text.find("\n", end) + 1 or len(self._text))
+        found = LINE.match(self._text, self._text.find("\n", end) + 1 or len(self._text))
         following = found[0].strip().lstrip("> ") if found else ""
         return "|" in following and _TABLE_RULE.match(following) is not None
 

@@ -15,7 +15,7 @@ from nmtkit.documents.document import (
     Write,
     syntax_of,
 )
-from nmtkit.documents.encoding import decode
+from nmtkit.documents.encoding import LINE, decode, newline_of
 from nmtkit.documents.po_strings import quote, unescape, width, wrap_again
 from nmtkit.errors import DataError
 from nmtkit.text.sentences import Lines
@@ -23,7 +23,6 @@ from nmtkit.text.sentences import Lines
 MAX_FORMS = 10
 """Plural forms that a language may have."""
 
-_LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
 _STRING = re.compile(r'[ \t]*"((?:[^"\\]|\\.)*+)"[ \t]*\Z')
 _KEYWORD = re.compile(r"[ \t]*(msgctxt|msgid_plural|msgid|msgstr)(?:\[([0-9]{1,3})\])?(?=[ \t\"])")
 _CHARSET = re.compile(rb"charset=([\w.:-]{1,40})")
@@ -78,8 +77,7 @@ def parse_po(data: bytes, name: str, options: DocumentOptions) -> Document:
     text, encoding = decode(data, name, declared)
     entries = list(_Parser(text, name).entries())
     header = _header(entries)
-    newline = "\r\n" if "\r\n" in text[:1000] else "\n"
-    writer = _Writer(text, newline, _has_short_lines(entries, text), options)
+    writer = _Writer(text, newline_of(text), _has_short_lines(entries, text), options)
     segments = [segment for entry in entries for segment in writer.segments(entry, header)]
     return Document(text, encoding, segments)
 
@@ -97,7 +95,7 @@ class _Parser:
 
         :raises DataError: a line belongs to no entry.
         """
-        for number, found in enumerate(_LINE.finditer(self._text), start=1):
+        for number, found in enumerate(LINE.finditer(self._text), start=1):
             start, line = found.start(), found[0].rstrip("\r\n")
             if number == 1:
                 line = line.removeprefix("\ufeff")

@@ -3,6 +3,8 @@
 import re
 import unicodedata
 
+from nmtkit.documents.encoding import LINE
+
 _WIDTH = 79
 """Columns of a line, with its quotes."""
 
@@ -11,7 +13,6 @@ _ESCAPED = re.compile(r"\\([0-7]{1,3}|x[0-9A-Fa-f]{1,2}|.)", re.DOTALL)
 _NAMES = {character: f"\\{name}" for name, character in _ESCAPES.items()}
 _NAMES |= {'"': '\\"', "\\": "\\\\"}
 _SPECIAL = re.compile(r'["\\\n\t\r\a\b\f\v]')
-_LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
 _WORD = re.compile(r"\S*?(?<=\w)-(?=[^\W\d])|\S*\s+|\S+\Z")
 _WIDE = re.compile("[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60]")
 
@@ -53,7 +54,7 @@ def quote(keyword: str, value: str, wraps: bool, newline: str) -> str:
 
     :param wraps: divide lines that are too long.
     """
-    lines = [escape(line) for line in _LINE.findall(value)]
+    lines = [escape(line) for line in LINE.findall(value)]
     if len(lines) <= 1:
         whole = f'"{lines[0] if lines else ""}"'
         if not wraps or len(keyword) + 1 + width(whole) <= _WIDTH or not _can_divide(value):

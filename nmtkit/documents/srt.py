@@ -17,14 +17,13 @@ from nmtkit.documents.document import (
     Syntax,
     Write,
 )
-from nmtkit.documents.encoding import decode
+from nmtkit.documents.encoding import LINE, decode, legacy_encoding, newline_of
 from nmtkit.documents.po_strings import width
 from nmtkit.text.sentences import Lines
 
 MAX_JOINED = 6
 """Subtitles over which a sentence may go."""
 
-_LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
 _TIME = re.compile(r"\s*(?:[0-9]{1,3}:)?[0-9]{1,2}:[0-9]{1,2}[,.][0-9]{1,3}\s*-->")
 _POSITION = re.compile(r"(?:\{\\[^{}]*\})+")
 _CONTINUED = "<?subtitle?>"
@@ -45,13 +44,8 @@ def parse_srt(data: bytes, name: str, options: DocumentOptions) -> Document:
 
     :raises DataError: the encoding cannot be read and written byte for byte.
     """
-    declared = None
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:  # the format declares none, and this was usual
-        declared = "cp1252"
-    text, encoding = decode(data, name, declared)
-    newline = "\r\n" if "\r\n" in text[:1000] else "\n"
+    text, encoding = decode(data, name, legacy_encoding(data))
+    newline = newline_of(text)
     segments = [_segment(group, newline) for group in _groups(_subtitles(text))]
     return Document(text, encoding, segments)
 
@@ -60,7 +54,7 @@ def _subtitles(text: str) -> Iterator[_Subtitle]:
     """Yield the subtitles of a file."""
     numbers = Lookup.of(text)
     start = end = -1
-    for found in [*_LINE.finditer(text), None]:
+    for found in [*LINE.finditer(text), None]:
         line = found[0] if found else ""
         if start >= 0 and (not line.strip() or _TIME.match(line)):
             if end > start:

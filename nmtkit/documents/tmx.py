@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
-from nmtkit.documents.document import Document, DocumentOptions, Edit, Lookup, Segment, Syntax
-from nmtkit.documents.xml_tree import Element, Xml, read_xml, walk
-from nmtkit.errors import DataError
+from nmtkit.documents.document import Document, DocumentOptions, Edit, Segment, Syntax
+from nmtkit.documents.xml_tree import Element, Units, read_xml, walk
 from nmtkit.io.language_tags import best_matches
 
 _OPAQUE = frozenset(["seg", "header", "prop", "note"])
@@ -18,18 +17,12 @@ def parse_tmx(data: bytes, name: str, options: DocumentOptions) -> Document:
         files, or its encoding cannot be read.
     """
     xml = read_xml(data, name, "TMX", _OPAQUE)
-    if xml.root.name != "tmx":
-        raise DataError(f"{name}: the document is <{xml.root.name[:50]}>, not <tmx>")
-    segments = list(_Units(xml, options).segments())
+    segments = list(_Variants(xml, options).segments())
     return Document(xml.text, xml.encoding, segments, references=True)
 
 
-class _Units:
-    """The units of a file."""
-
-    def __init__(self, xml: Xml, options: DocumentOptions) -> None:
-        self._xml, self._options = xml, options
-        self._lines = Lookup.of(xml.text)
+class _Variants(Units):
+    """The units of a translation memory, with a variant for each language."""
 
     def segments(self) -> Iterator[Segment]:
         """Yield the segments of the units that need a translation."""

@@ -4,9 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from nmtkit.documents.document import Document, DocumentOptions, Edit, Segment, Syntax, Write
-from nmtkit.documents.encoding import decode
-
-_LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
+from nmtkit.documents.encoding import LINE, decode
 
 
 def parse_tsv(data: bytes, name: str, options: DocumentOptions) -> Document:
@@ -18,7 +16,7 @@ def parse_tsv(data: bytes, name: str, options: DocumentOptions) -> Document:
     segments: list[Segment] = []
     warnings: list[tuple[int, str]] = []
     source, target = options.columns
-    for number, found in enumerate(_LINE.finditer(text), start=1):
+    for number, found in enumerate(LINE.finditer(text), start=1):
         line = found[0].rstrip("\r\n")
         fields = line.split("\t")
         if len(fields) < max(source, target - 1):

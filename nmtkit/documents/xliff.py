@@ -8,13 +8,11 @@ from nmtkit.documents.document import (
     Document,
     DocumentOptions,
     Edit,
-    Lookup,
     Segment,
     Syntax,
     syntax_of,
 )
-from nmtkit.documents.xml_tree import Element, Xml, read_xml, walk, with_attribute
-from nmtkit.errors import DataError
+from nmtkit.documents.xml_tree import Element, Units, read_xml, walk, with_attribute
 
 _OPAQUE = frozenset(["source", "target", "seg-source", "originalData", "skeleton", "skl"])
 _UNTRANSLATED_STATES = frozenset(["new", "needs-translation", "initial"])
@@ -31,19 +29,13 @@ def parse_xliff(data: bytes, name: str, options: DocumentOptions) -> Document:
         other files, or its encoding cannot be read.
     """
     xml = read_xml(data, name, "XLIFF", _OPAQUE)
-    if xml.root.name != "xliff":
-        raise DataError(f"{name}: the document is <{xml.root.name[:50]}>, not <xliff>")
     is_second = (xml.root.get("version") or "").startswith("2")
     writer = _Second(xml, options) if is_second else _First(xml, options)
     return Document(xml.text, xml.encoding, list(writer.segments()), references=True)
 
 
-class _Units:
+class _Units(Units):
     """What both versions share."""
-
-    def __init__(self, xml: Xml, options: DocumentOptions) -> None:
-        self._xml, self._options = xml, options
-        self._lines = Lookup.of(xml.text)
 
     def _needs_translation(self, target: Element | None, state: str | None) -> bool:
         """Return whether a unit has no translation, or one that is to be made again."""

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from nmtkit.documents.document import DocumentOptions, Lookup
 from nmtkit.documents.encoding import Encoding, decode, find_mark
 from nmtkit.documents.inline import attribute_value, local_name
 from nmtkit.errors import DataError
@@ -77,10 +78,10 @@ class Xml:
 def read_xml(data: bytes, name: str, kind: str, opaque: frozenset[str]) -> Xml:
     """Return the elements of an XML file.
 
-    :param kind: the format, for messages: "XLIFF".
+    :param kind: the format, such as "XLIFF", whose root is `<xliff>`.
     :param opaque: elements whose contents are not looked at.
-    :raises DataError: the file is not well-formed, declares entities or refers to other files, or
-        its encoding cannot be read.
+    :raises DataError: the file is not well-formed, has another root, declares entities or refers to
+        other files, or its encoding cannot be read.
     """
     reader: XmlReader[None] = XmlReader(name, kind)
     for start in range(0, max(len(data), 1), 1 << 16):
@@ -91,7 +92,18 @@ def read_xml(data: bytes, name: str, kind: str, opaque: frozenset[str]) -> Xml:
     text, encoding = decode(data, name, declared)
     if _DOCUMENT_TYPE.search(text, 0, _HEAD):
         raise DataError(f"{name}: its document type has declarations; remove them from the file")
-    return Xml(text, encoding, _tree(text, name, opaque))
+    root = _tree(text, name, opaque)
+    if root.name != kind.lower():
+        raise DataError(f"{name}: the document is <{root.name[:50]}>, not <{kind.lower()}>")
+    return Xml(text, encoding, root)
+
+
+class Units:
+    """The units of a file, which have sources and translations."""
+
+    def __init__(self, xml: Xml, options: DocumentOptions) -> None:
+        self._xml, self._options = xml, options
+        self._lines = Lookup.of(xml.text)
 
 
 def _guessed(data: bytes) -> str | None:

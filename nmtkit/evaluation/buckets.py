@@ -142,7 +142,7 @@ class Bucketing:
 
     @property
     def overlapping(self) -> bool:
-        """True for moving windows, which share most sentences with their neighbours."""
+        """Return True for moving windows, which share most sentences with their neighbours."""
         return bool(self.window or self.neighbours)
 
 

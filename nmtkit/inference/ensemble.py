@@ -120,7 +120,7 @@ class Ensemble:
 
     @property
     def reads_source(self) -> bool:
-        """True if at least one model translates; the others may be language models."""
+        """Return True if at least one model translates; the others may be language models."""
         return any(model.reads_source for model in self.models)
 
     def for_inference(self, precision: Precision | SearchPrecision = "float32") -> "Ensemble":

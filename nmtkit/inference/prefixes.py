@@ -41,7 +41,7 @@ class LinePrefix(NamedTuple):
 
     @property
     def node(self) -> PrefixNode | None:
-        """What translations begin with; None: anything."""
+        """Return what translations begin with, or None for anything."""
         return chain(self.ids, self.rest)
 
 

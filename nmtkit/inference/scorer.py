@@ -152,7 +152,7 @@ class Scorer:
 
     @property
     def reads_source(self) -> bool:
-        """True if a model translates; language models ignore the source."""
+        """Return True if a model translates; language models ignore the source."""
         return self._ensemble.reads_source
 
     def score_text(

@@ -62,7 +62,7 @@ class TermFinder:
 
     @cached_property
     def boundaries(self) -> WordBoundaries:
-        """Where target words end."""
+        """Return where target words end."""
         words = self._model.tgt_vocab.words
         return WordBoundaries(self._model.tgt_text.word_boundaries(words))
 

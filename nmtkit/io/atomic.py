@@ -33,7 +33,7 @@ from typing import Any, BinaryIO, cast
 
 from nmtkit.errors import OutputError
 from nmtkit.io.sync import sync_folder, sync_tree
-from nmtkit.io.temporary import OLD_SUFFIX, claim, hidden_name, locked, remove_leftovers
+from nmtkit.io.temporary import OLD_SUFFIX, claim, hidden_name, remove_leftovers
 
 _DEVICE_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
@@ -87,22 +87,21 @@ def atomic_path(path: str | Path, force: bool = False) -> Iterator[Path]:
             yield target
         return
     remove_leftovers(target)
-    folder = hidden_name(target)
+    folder, descriptor = _create_folder(path, target)
     hidden = folder / target.name
     try:
         with _report_write_errors(path, folder), _naming(folder):
-            folder.mkdir()
-            with locked(folder):
-                hidden.touch()
-                mode = hidden.stat().st_mode
-                yield hidden
-                hidden.chmod(mode)
-                with open(hidden, "rb") as stream:
-                    os.fsync(stream.fileno())
-                os.replace(hidden, target)
-                sync_folder(target.parent)
+            hidden.touch()
+            mode = hidden.stat().st_mode
+            yield hidden
+            hidden.chmod(mode)
+            with open(hidden, "rb") as stream:
+                os.fsync(stream.fileno())
+            os.replace(hidden, target)
+            sync_folder(target.parent)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+        os.close(descriptor)
 
 
 @contextlib.contextmanager
@@ -115,13 +114,11 @@ def atomic_folder(path: str | Path) -> Iterator[Path]:
     """
     target = _resolve(path)
     remove_leftovers(target)
-    hidden = hidden_name(target)
+    hidden, descriptor = _create_folder(path, target)
     try:
-        hidden.mkdir()
-        with locked(hidden):
-            yield hidden
-            sync_tree(hidden)
-            _move_into_place(hidden, target)
+        yield hidden
+        sync_tree(hidden)
+        _move_into_place(hidden, target)
     except BaseException as error:
         shutil.rmtree(hidden, ignore_errors=True)
         if isinstance(error, OutputError):  # for a file in the folder, with its hidden path
@@ -129,6 +126,8 @@ def atomic_folder(path: str | Path) -> Iterator[Path]:
         if isinstance(error, OSError) and _is_of_output(error, hidden, target):
             raise OutputError(f"{path}: cannot be written: {error.strerror}") from error
         raise
+    finally:
+        os.close(descriptor)
 
 
 @contextlib.contextmanager
@@ -239,6 +238,25 @@ def _create(path: str | Path, target: Path) -> tuple[Path, BinaryIO]:
             return hidden, stream
         stream.close()
         hidden.unlink(missing_ok=True)
+
+
+def _create_folder(path: str | Path, target: Path) -> tuple[Path, int]:
+    """Create a hidden folder beside an output, and lock it, as `_create` does a file.
+
+    :return: the folder, and the descriptor that holds its lock.
+    """
+    while True:
+        hidden = hidden_name(target)
+        with _report_write_errors(path, hidden):
+            hidden.mkdir()
+            try:
+                descriptor = os.open(hidden, os.O_RDONLY)
+            except FileNotFoundError:  # removed as a leftover
+                continue
+        if claim(descriptor, hidden):
+            return hidden, descriptor
+        os.close(descriptor)
+        shutil.rmtree(hidden, ignore_errors=True)
 
 
 def _open(path: Path, mode: str) -> BinaryIO:

@@ -71,7 +71,7 @@ class CalibrationRecord:
 
     @property
     def good(self) -> str:
-        """When a translation is good, for messages."""
+        """Say when a translation is good, for messages."""
         median = ", the median of the dev set" if self.is_median else ""
         return f"{self.metric} of at least {self.threshold:g}{median}"
 

@@ -48,7 +48,7 @@ class FastRecord:
 
     @property
     def contents(self) -> str:
-        """What the model may use, for messages."""
+        """Say what the model may use, for messages."""
         parts = ["candidates"] if self.lexicon else []
         return " and ".join([*parts, "8-bit products"] if self.quantize else parts)
 

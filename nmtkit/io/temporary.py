@@ -33,14 +33,8 @@ def is_hidden_name(name: str) -> bool:
     return _HIDDEN_NAME.fullmatch(name) is not None
 
 
-def lock(descriptor: int) -> None:
-    """Lock an open file or folder until it is closed; it may be renamed meanwhile."""
-    with contextlib.suppress(OSError):  # a file system without locks
-        try_lock(descriptor)
-
-
 def claim(descriptor: int, path: Path) -> bool:
-    """Lock a file that was just created, until it is closed.
+    """Lock a file or folder that was just created, until it is closed; it may be renamed meanwhile.
 
     :return: False if another process, which looked before the lock was there, removes the file as a
         leftover; then create another one.
@@ -56,17 +50,6 @@ def claim(descriptor: int, path: Path) -> bool:
         return False
 
 
-@contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Lock a folder while the block runs."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        lock(descriptor)
-        yield
-    finally:
-        os.close(descriptor)
-
-
 def remove_leftovers(target: Path) -> None:
     """Remove what killed processes have left of this output.
 
@@ -76,29 +59,50 @@ def remove_leftovers(target: Path) -> None:
     pattern = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{16}}({re.escape(OLD_SUFFIX)})?")
     with contextlib.suppress(OSError):
         names = sorted(name for name in os.listdir(target.parent) if pattern.fullmatch(name))
-        for path in filter(is_leftover, map(target.with_name, names)):
-            if path.name.endswith(OLD_SUFFIX) and not target.exists():
-                path.rename(target)
-            elif path.is_dir():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)
+        for path in map(target.with_name, names):
+            with _locked_leftover(path) as is_free:
+                if is_free:
+                    _remove_leftover(path, target)
+
+
+def _remove_leftover(path: Path, target: Path) -> None:
+    if path.name.endswith(OLD_SUFFIX) and not target.exists():
+        path.rename(target)
+    elif path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def is_leftover(path: Path) -> bool:
     """Return True if no process holds the lock of a hidden name."""
-    if path.is_symlink():
-        return False
+    with _locked_leftover(path) as is_free:
+        return is_free
+
+
+@contextlib.contextmanager
+def _locked_leftover(path: Path) -> Iterator[bool]:
+    """Yield True if no process holds the lock of a hidden name, and hold it while the block runs.
+
+    A process that has just created it cannot claim it then, and creates another one.
+    """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        descriptor = -1 if path.is_symlink() else os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     except OSError:
-        return False
+        descriptor = -1
+    try:
+        yield descriptor >= 0 and _try_lock(descriptor)
+    finally:
+        if descriptor >= 0:
+            os.close(descriptor)
+
+
+def _try_lock(descriptor: int) -> bool:
+    """Lock an open file, and return True unless another process holds it, or it has no locks."""
     try:
         return try_lock(descriptor)
     except OSError:
         return False
-    finally:
-        os.close(descriptor)
 
 
 @contextlib.contextmanager

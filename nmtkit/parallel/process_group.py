@@ -63,7 +63,7 @@ class ProcessGroup:
 
     @property
     def is_main(self) -> bool:
-        """True on rank 0, which alone writes files and logs."""
+        """Return True on rank 0, which alone writes files and logs."""
         return self.rank == 0
 
     def barrier(self) -> None:

@@ -93,7 +93,7 @@ class SelectSettings:
 
     @property
     def by_perplexity(self) -> bool:
-        """True if the cutoff with the lowest dev perplexity is searched."""
+        """Return True if the cutoff with the lowest dev perplexity is searched."""
         return not self.pairs and not self.words
 
     def check(self) -> None:

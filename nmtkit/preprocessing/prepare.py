@@ -197,7 +197,7 @@ class _FolderWriter:
 
     @property
     def _words_first(self) -> bool:
-        """Whether all words of the training data must be known before they are split."""
+        """Return whether all words of the training data must be known before they are split."""
         text = self.settings.text
         return self._learns_subwords or bool(text.vocabulary_threshold) or text.copy_names
 

@@ -79,13 +79,13 @@ class Segmentation:
 
     @property
     def words_given(self) -> bool:
-        """Whether no tokenizer changes the text, unless the text decides otherwise."""
+        """Return whether no tokenizer changes the text, unless the text decides otherwise."""
         raw = self.subword == "sentencepiece" and self.tokenizer != "moses"
         return self.tokenized or self.tokenizer == "none" or raw
 
     @property
     def words_split(self) -> bool:
-        """Whether BPE splits words that a tokenizer finds, unless the text decides otherwise."""
+        """Return whether BPE splits words of a tokenizer, unless the text decides otherwise."""
         return not self.words_given and self.method() in ("bpe", AUTO)
 
     def text_settings(self) -> dict[str, Any]:

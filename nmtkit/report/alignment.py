@@ -2,17 +2,18 @@
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from nmtkit.report.figure_io import (
-    DOTS_PER_INCH,
     FONT,
     default_style,
     font_families,
+    new_figure,
     shorten_label,
     write_figure,
 )
@@ -49,7 +50,26 @@ def plot_alignment(
     :raises ValueError: The matrix has another shape.
     """
     words = (*src_words, *tgt_words)
-    write_figure(Path(path), lambda: draw_alignment(src_words, tgt_words, matrix), words, force)
+    draw = partial(draw_alignment, src_words, tgt_words, matrix)
+    title = f"Attention weights of the translation: {' '.join(tgt_words)}"
+    description = _strongest_links(src_words, tgt_words, np.asarray(matrix, dtype=float))
+    write_figure(Path(path), draw, words, force, title, description)
+
+
+def _strongest_links(
+    src_words: Sequence[str], tgt_words: Sequence[str], weights: NDArray[np.float64]
+) -> str:
+    """Return the source word with the highest weight of each target word, as text.
+
+    :return: Empty without words, or if the shape of the matrix is another.
+    """
+    if weights.shape != (len(tgt_words), len(src_words)) or not weights.size:
+        return ""
+    links = (
+        f"{word} from {src_words[best]}, {row[best]:.2f}"
+        for word, row, best in zip(tgt_words, weights, weights.argmax(axis=1), strict=True)
+    )
+    return f"Highest weight of each word: {'; '.join(links)}."
 
 
 def draw_alignment(
@@ -75,13 +95,9 @@ def draw_alignment(
             f"shape {weights.shape} for {len(tgt_words)} target and {len(src_words)} source words"
         )
     with default_style():
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-
         cell = min(CELL_INCHES, MAX_SIDE_INCHES / max(1, *weights.shape))  # inches
         size = (max(1, len(src_words)) * cell, max(1, len(tgt_words)) * cell)
-        figure = Figure(figsize=size, dpi=DOTS_PER_INCH)
-        FigureCanvasAgg(figure)
+        figure = new_figure(size)
         axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))  # labels lie outside; saving includes them
         if weights.size:
             axes.imshow(weights, cmap="gray", vmin=0, vmax=1, interpolation="nearest")

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 from nmtkit.evaluation.comparison import BucketResult, Comparison, Figure
 from nmtkit.report.figure_io import (
-    DOTS_PER_INCH,
     default_style,
     font_families,
+    new_figure,
     shorten_label,
     write_figure,
 )
@@ -74,7 +74,9 @@ def plot_buckets(
     """
     names = [*comparison.scores, measure]
     _log_small_buckets(comparison.buckets)
-    write_figure(Path(path), lambda: draw_buckets(comparison, measure), names, force)
+    by = AXIS_LABELS[comparison.buckets[0].bucketing.by].lower()
+    title = f"{measure} by {by}: {', '.join(comparison.scores)}"
+    write_figure(Path(path), lambda: draw_buckets(comparison, measure), names, force, title)
 
 
 def _log_small_buckets(buckets: Sequence[BucketResult]) -> None:
@@ -95,11 +97,7 @@ def draw_buckets(comparison: Comparison, measure: str) -> "Canvas":
     """
     curves = bucket_curves(comparison, measure)
     with default_style():
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure as Canvas
-
-        canvas = Canvas(figsize=FIGURE_INCHES, dpi=DOTS_PER_INCH)
-        FigureCanvasAgg(canvas)
+        canvas = new_figure(FIGURE_INCHES)
         axes = canvas.add_subplot()
         sides = {curve.side for curve in curves}
         for curve in curves:

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nmtkit.report.figure_io import (
-    DOTS_PER_INCH,
     FONT,
     default_style,
     font_families,
+    new_figure,
     shorten_label,
     write_figure,
 )
@@ -26,6 +26,10 @@ MAX_WIDTH_INCHES = 20.0  # larger figures are scaled down
 LEGEND_WEIGHTS = (0.2, 0.6, 1.0)
 LEGEND_GAP_INCHES, LEGEND_POINTS = 0.1, 8.0
 MIN_DRAWN_WEIGHT = 0.1  # smaller coefficients are not drawn (as in the paper)
+DESCRIPTION = (
+    "A pyramid of nodes over the words, each above the middle of its two children. The darker a"
+    " line, the more a node takes from that child; the darker a disc, the more is new."
+)
 
 
 def plot_composition(
@@ -38,7 +42,10 @@ def plot_composition(
     :raises NmtkitError: Matplotlib is not installed.
     :raises OutputError: The suffix is unknown, or the file exists or cannot be written.
     """
-    write_figure(Path(path), lambda: draw_composition(words, levels), words, force)
+    title = f"Gates of a grConv model over the sentence: {' '.join(words)}"
+    write_figure(
+        Path(path), lambda: draw_composition(words, levels), words, force, title, DESCRIPTION
+    )
 
 
 def draw_composition(words: Sequence[str], levels: GatingCoefficients) -> "Figure":
@@ -52,14 +59,10 @@ def draw_composition(words: Sequence[str], levels: GatingCoefficients) -> "Figur
     :param levels: One level fewer than words.
     """
     with default_style():
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-
         scale = min(1.0, MAX_WIDTH_INCHES / max(1.0, len(words) * WORD_SPACING_INCHES))
         width = len(words) * WORD_SPACING_INCHES * scale
         height = max(1, len(levels)) * (LEVEL_HEIGHT_INCHES * scale)
-        figure = Figure(figsize=(width, height), dpi=DOTS_PER_INCH)
-        FigureCanvasAgg(figure)
+        figure = new_figure((width, height))
         axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
         for level, nodes in enumerate(levels, start=1):
             for index, weights in enumerate(nodes):

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Literal
 
 from nmtkit.errors import DataError
 from nmtkit.report.figure_io import (
-    DOTS_PER_INCH,
     FONT,
     default_style,
+    new_figure,
     shorten_label,
     write_figure,
 )
@@ -119,7 +119,8 @@ def plot_curves(
     :raises NmtkitError: Matplotlib is not installed.
     :raises OutputError: The suffix is unknown, or the file exists or cannot be written.
     """
-    write_figure(Path(path), lambda: draw_curves(curves, x_axis), list(curves), force)
+    title = f"Learning curves of {', '.join(curves)}"
+    write_figure(Path(path), lambda: draw_curves(curves, x_axis), list(curves), force, title)
 
 
 def draw_curves(curves: Mapping[str, Curve], x_axis: XAxis) -> "Figure":
@@ -131,11 +132,7 @@ def draw_curves(curves: Mapping[str, Curve], x_axis: XAxis) -> "Figure":
     score = _panel_score(curves)
     heights = [COST_HEIGHT_INCHES, BLEU_HEIGHT_INCHES] if score else [COST_HEIGHT_INCHES]
     with default_style():
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(WIDTH_INCHES, sum(heights)), dpi=DOTS_PER_INCH)
-        FigureCanvasAgg(figure)
+        figure = new_figure((WIDTH_INCHES, sum(heights)))
         grid = {"height_ratios": heights, "hspace": 0.08}
         panels = figure.subplots(len(heights), 1, sharex=True, squeeze=False, gridspec_kw=grid)
         cost, lowest = panels[0, 0], panels[-1, 0]
@@ -143,7 +140,7 @@ def draw_curves(curves: Mapping[str, Curve], x_axis: XAxis) -> "Figure":
         for number, (model, curve) in enumerate(curves.items()):
             _draw_cost(cost, number, model, curve, x_axis, unit)
             if score:
-                _draw_score(lowest, number, curve, score, x_axis, unit)
+                _draw_score(lowest, number, model, curve, score, x_axis, unit)
         _style_axes(cost, COST_LABEL)
         if score:
             _style_axes(lowest, f"dev {SCORES[score]}, %")
@@ -177,12 +174,12 @@ def _panel_score(curves: Mapping[str, Curve]) -> str:
 
 
 def _draw_score(
-    axes: "Axes", number: int, curve: Curve, score: str, x_axis: XAxis, unit: float
+    axes: "Axes", number: int, model: str, curve: Curve, score: str, x_axis: XAxis, unit: float
 ) -> None:
     points = [point for point in curve.validation if getattr(point, score) is not None]
     xs = [_x_of(point, x_axis) / unit for point in points]
     figures = [getattr(point, score) for point in points]
-    axes.plot(xs, figures, **curve_style(number, len(points)))
+    axes.plot(xs, figures, **curve_style(number, len(points)), label=shorten_label(model))
 
 
 def _style_axes(axes: "Axes", name: str) -> None:

@@ -8,11 +8,11 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
-from unicodedata import category
 
 from nmtkit.errors import NmtkitError, OutputError
 from nmtkit.extras import install_command
 from nmtkit.io.atomic import atomic_file
+from nmtkit.report.figure_text import describe_lines, label_svg, replace_control_characters
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,7 +39,12 @@ MISSING_GLYPH_WARNING = "Glyph .* missing from"
 
 
 def write_figure(
-    path: Path, draw: Callable[[], "Figure"], words: Sequence[str], force: bool
+    path: Path,
+    draw: Callable[[], "Figure"],
+    words: Sequence[str],
+    force: bool,
+    title: str,
+    description: str = "",
 ) -> None:
     """Write the figure that `draw` returns to a file.
 
@@ -48,6 +53,8 @@ def write_figure(
     :param path: Output file; its suffix selects the format: `.png`, `.svg` or `.pdf`.
     :param words: Text in the figure; characters missing from every font are logged.
     :param force: Replace an existing file.
+    :param title: What the figure shows; screen readers read it aloud from SVG.
+    :param description: What else they read; by default axes, and the ends of each named line.
     :raises NmtkitError: Matplotlib is not installed.
     :raises OutputError: The suffix is unknown, or the file exists or cannot be written.
     """
@@ -55,6 +62,8 @@ def write_figure(
     figure = draw()
     _log_missing_glyphs([shorten_label(word) for word in words])
     content = _render(figure, path.suffix.lower())
+    if path.suffix.lower() == ".svg":
+        content = label_svg(content, title, description or describe_lines(figure))
     with atomic_file(path, force=True) as file:
         file.write(content)
 
@@ -75,7 +84,7 @@ def shorten_label(word: str) -> str:
 
     SVG forbids control characters; U+FFFD replaces them.
     """
-    word = "".join("\N{REPLACEMENT CHARACTER}" if category(c) == "Cc" else c for c in word)
+    word = replace_control_characters(word)
     return word if len(word) <= MAX_LABEL_CHARACTERS else word[: MAX_LABEL_CHARACTERS - 1] + "…"
 
 
@@ -104,6 +113,19 @@ def default_style() -> Iterator[None]:
     with matplotlib.style.context(["default", RC_PARAMS]), warnings.catch_warnings():
         warnings.filterwarnings("ignore", MISSING_GLYPH_WARNING, UserWarning)
         yield
+
+
+def new_figure(size: tuple[float, float]) -> "Figure":
+    """Return an empty figure that is not managed by pyplot; call it with `default_style`.
+
+    :param size: Width and height in inches.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, dpi=DOTS_PER_INCH)
+    FigureCanvasAgg(figure)
+    return figure
 
 
 def _render(figure: "Figure", suffix: str) -> bytes:

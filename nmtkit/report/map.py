@@ -12,6 +12,7 @@ import difflib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,13 +22,13 @@ from numpy.typing import NDArray
 from nmtkit.errors import ConfigError, DataError
 from nmtkit.io.vectors import Vectors
 from nmtkit.report.figure_io import (
-    DOTS_PER_INCH,
     FONT,
     MAX_VECTOR_DOTS,
     check_figure_path,
     check_matplotlib,
     default_style,
     font_families,
+    new_figure,
     shorten_label,
     write_figure,
 )
@@ -165,7 +166,11 @@ def plot_map(
     :raises DataError: The map does not have a text of `zooms`.
     :raises OutputError: The suffix is unknown, or the file exists or cannot be written.
     """
-    write_figure(Path(path), lambda: draw_map(text_map, zooms, nearest), text_map.texts, force)
+    across, up = text_map.axes
+    title = f"Map of {len(text_map.texts):,} texts; similar ones are near each other"
+    description = f"{up} against {across}." if across and up else "Axes have no meaning."
+    draw = partial(draw_map, text_map, zooms, nearest)
+    write_figure(Path(path), draw, text_map.texts, force, title, description)
 
 
 def draw_map(text_map: Map, zooms: Sequence[str] = (), nearest: int = 40) -> "Figure":
@@ -179,13 +184,9 @@ def draw_map(text_map: Map, zooms: Sequence[str] = (), nearest: int = 40) -> "Fi
     map_region = whole_region(text_map.positions, square=not any(text_map.axes))
     regions = [region_around(text_map, text, map_region, nearest) for text in zooms]
     with default_style():
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-
         columns = 1 if not regions else 2
         rows = math.ceil((1 + len(regions)) / columns)
-        figure = Figure(figsize=(columns * PANEL_INCHES, rows * PANEL_INCHES), dpi=DOTS_PER_INCH)
-        FigureCanvasAgg(figure)
+        figure = new_figure((columns * PANEL_INCHES, rows * PANEL_INCHES))
         figure.subplots_adjust(0, 0, 1, 1, wspace=0.06, hspace=0.06)
         axes = _add_panel(figure, (rows, columns, 1), map_region)
         letters = [_draw_frame(axes, region, number) for number, region in enumerate(regions)]

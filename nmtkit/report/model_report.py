@@ -315,7 +315,7 @@ class _TestSetText:
 
     @property
     def no_word_buckets_reason(self) -> str:
-        """Why words cannot be looked up in the shortlist; empty if they can."""
+        """Say why words cannot be looked up in the shortlist; return an empty text if they can."""
         if self.text.subwords != "none":
             return "the shortlist holds subwords"
         if self.text.case != "keep":

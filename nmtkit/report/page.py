@@ -44,13 +44,32 @@ SECTIONS = {
 }
 
 
+MAX_PAGE_BYTES = 5_000_000
+"""Largest size of a page, so that it can be sent by mail."""
+
+MAX_NOTE_BYTES = 500
+"""Room for the note that says which translations were left out."""
+
+SENTENCES_MARK, NOTE_MARK = "<!--sentences-->", "<!--left out-->"
+"""Places of the sentences and the note in a page; no text from files has a `<`."""
+
+
 def render_page(report: "ModelReport", commands: Sequence[str]) -> str:
     """Return the HTML of a report; the same report gives the same page.
 
+    The translations get what the rest of the page leaves of `MAX_PAGE_BYTES`.
+
     :param commands: Commands that print the same figures, to show on the page.
     """
+    page = _page_around_sentences(report, commands)
+    packed = pack_sentences(report, MAX_PAGE_BYTES - len(page.encode()) - MAX_NOTE_BYTES)
+    page = page.replace(NOTE_MARK, _left_out_note(packed), 1)
+    return page.replace(SENTENCES_MARK, packed.text, 1)
+
+
+def _page_around_sentences(report: "ModelReport", commands: Sequence[str]) -> str:
+    """Return the page with marks in the places of the sentences and the note."""
     style, script = page_style(), page_script()
-    packed = pack_sentences(report)
     verdict = judge(report)
     return f"""<!DOCTYPE html>
 <html lang="en">
@@ -76,11 +95,11 @@ def render_page(report: "ModelReport", commands: Sequence[str]) -> str:
 {_section("confidence", risk_charts(report))}
 {_section("training", learning_curve_charts(report.model_cards))}
 {_section("systems", provenance(report))}
-{_section("translations", _translations(report, packed))}
+{_section("translations", _translations(report))}
 </main>
 <footer><p>Made by nmtkit {escape(report.version)}.</p></footer>
 <script type="application/json" id="about">{script_json(_script_settings(report))}</script>
-<script type="application/json" id="sentences">{packed.text}</script>
+<script type="application/json" id="sentences">{SENTENCES_MARK}</script>
 <script>{script}</script>
 </body>
 </html>
@@ -182,14 +201,20 @@ def _bucket_members(report: "ModelReport", by: str) -> dict[str, Any]:
     }
 
 
-def _translations(report: "ModelReport", packed: Packed) -> Iterator[str]:
+def _left_out_note(packed: Packed) -> str:
+    """Return the note that says what was left out; empty if nothing was."""
+    if not packed.left_out:
+        return ""
+    left_out = ", ".join(packed.left_out)
+    return f'<p class="note">To limit its size, this page leaves out {left_out}.</p>\n'
+
+
+def _translations(report: "ModelReport") -> Iterator[str]:
     """Yield the HTML around the translations, and the first ones.
 
     The script replaces them in `#list` by the same ones, with all that reacts.
     """
-    if packed.left_out:
-        left_out = ", ".join(packed.left_out)
-        yield f'<p class="note">To limit its size, this page leaves out {left_out}.</p>'
+    yield NOTE_MARK
     cards = list(enumerate(report.model_cards))
     unaligned = [system_name(index, card.name) for index, card in cards if not card.aligns]
     if unaligned:

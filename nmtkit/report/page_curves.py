@@ -139,7 +139,7 @@ def learning_curve_charts(model_cards: Sequence["ModelCard"]) -> Iterator[str]:
     epochs += [p.epoch for curve in curves for p in curve.validation]
     left_out = []
     for title, y, series in (
-        ("Cost on the dev set (thin: on training data)", cost, _cost_series(with_curves)),
+        ("Cost on the dev set (thin: training)", cost, _cost_series(with_curves)),
         ("chrF on the dev set", "Dev chrF, %", _score_series(with_curves, "chrf")),
         ("BLEU on the dev set", "Dev BLEU, %", _score_series(with_curves, "bleu")),
     ):

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +12,10 @@ from numpy.typing import ArrayLike
 from nmtkit.evaluation.phrase_comparison import ComparedPhrase, PhraseComparison, ScoredPair
 from nmtkit.io.lines import open_output
 from nmtkit.report.figure_io import (
-    DOTS_PER_INCH,
     FONT,
     MAX_VECTOR_DOTS,
     default_style,
+    new_figure,
     write_figure,
 )
 from nmtkit.report.styles import COLOURS
@@ -31,6 +32,7 @@ SAMPLES_SHOWN = 5
 
 FIGURE_INCHES = (5.5, 4.0)  # the width of one and a half columns
 DOT_COLOUR, LINE_COLOUR = COLOURS[0], "black"  # a blue that colour-blind readers can distinguish
+TITLE = "Phrase pairs by their scores under a model and the translation model"
 MODEL_AXIS = "model: log p(target | source)"
 TABLE_AXIS = "translation model: log p(target | source)"
 
@@ -74,7 +76,11 @@ def plot_scores(
     :raises NmtkitError: Matplotlib is not installed.
     :raises OutputError: The suffix is unknown, or the file exists or cannot be written.
     """
-    write_figure(Path(path), lambda: draw_scores(model_scores, table_scores, total), (), force)
+    draw = partial(draw_scores, model_scores, table_scores, total)
+    description = (
+        f"{TABLE_AXIS} against {MODEL_AXIS}, a dot for each pair; on the diagonal both agree."
+    )
+    write_figure(Path(path), draw, (), force, TITLE, description)
 
 
 def draw_scores(model_scores: ArrayLike, table_scores: ArrayLike, total: int) -> "Figure":
@@ -90,11 +96,7 @@ def draw_scores(model_scores: ArrayLike, table_scores: ArrayLike, total: int) ->
     xs, ys = np.asarray(model_scores, dtype=float), np.asarray(table_scores, dtype=float)
     font: dict[str, Any] = {"fontfamily": FONT}
     with default_style():
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=FIGURE_INCHES, dpi=DOTS_PER_INCH)
-        FigureCanvasAgg(figure)
+        figure = new_figure(FIGURE_INCHES)
         axes = figure.add_subplot()
         style: dict[str, Any] = {"alpha": 0.25, "markersize": 3, "markeredgewidth": 0}
         axes.plot(xs, ys, "o", color=DOT_COLOUR, rasterized=len(xs) > MAX_VECTOR_DOTS, **style)

@@ -39,9 +39,6 @@ if TYPE_CHECKING:
     from nmtkit.report.model_report import ModelReport, SystemOutput, TokenizedLine
 
 DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-MAX_SENTENCE_BYTES = 4_800_000
-"""Largest size of the sentences in bytes; keeps the page below 5 MB."""
-
 MIN_ALIGNMENT_WEIGHT = 0.03  # smaller weights are omitted
 WORD_SCORES, TOKENS, ALIGNMENT, N_BEST = 4, 5, 6, 7
 """Indices in the array of an output."""
@@ -55,7 +52,7 @@ class Packed:
     left_out: tuple[str, ...]
 
 
-def pack_sentences(report: "ModelReport", limit: int = MAX_SENTENCE_BYTES) -> Packed:
+def pack_sentences(report: "ModelReport", limit: int) -> Packed:
     """Encode the sentences of a report, leaving out parts that do not fit.
 
     Parts are dropped in this order until the rest fits: n-best lists of the longest sentences,

@@ -5,7 +5,6 @@ browser to load it again. It is replaced at once, so that a reader never sees ha
 """
 
 import logging
-import math
 import re
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -27,6 +26,7 @@ from nmtkit.training.learning_curve import (
     ValidationPoint,
     read_curve,
 )
+from nmtkit.training.time_left import seconds_left, share_done
 from nmtkit.training.watcher import DevSample
 
 log = logging.getLogger("nmtkit")
@@ -34,6 +34,9 @@ log = logging.getLogger("nmtkit")
 REFRESH_SECONDS = 10
 MAX_SHOWN_VALIDATIONS = 6
 """Translations of a sentence on the page: the first one and the last ones."""
+
+PLANNED_FACTS = ("Ends after", "Batches", "Learning rate")
+"""Facts that the sentences of a plan say."""
 
 GENERATOR = '<meta name="generator" content="nmtkit train">'
 """Mark of a page that a later training may replace."""
@@ -53,6 +56,7 @@ class TrainingPage:
         self.path = path
         self._samples: list[tuple[int, list[DevSample]]] = []
         self._training: tuple[Path, Config] | None = None
+        self._plan: Sequence[str] = ()
         self._ended = False
         self._failed = False
         if path.exists() and not _is_training_page(path):
@@ -60,12 +64,13 @@ class TrainingPage:
                 f"{path}: exists already and is no page of 'nmtkit train'; give another file"
             )
 
-    def start(self, folder: Path, config: Config) -> None:
+    def start(self, folder: Path, config: Config, plan: Sequence[str] = ()) -> None:
         """Write the page without curves.
 
+        :param plan: sentences of the plan that the settings follow from.
         :raises OutputError: it cannot be written.
         """
-        self._training = folder, config
+        self._training, self._plan = (folder, config), plan
         self._write()
 
     def metrics_written(self) -> None:
@@ -99,7 +104,9 @@ class TrainingPage:
         folder, config = self._training
         has_figures = (folder / METRICS_FILE).exists()
         curve = read_curve(folder) if has_figures else Curve((), ())
-        page = render_training_page(folder.name, config, curve, self._samples, self._ended)
+        page = render_training_page(
+            folder.name, config, curve, self._samples, self._ended, self._plan
+        )
         with open_output(self.path, force=True) as file:
             file.write(page)
 
@@ -110,12 +117,14 @@ def render_training_page(
     curve: Curve,
     samples: Sequence[tuple[int, Sequence[DevSample]]],
     ended: bool,
+    plan: Sequence[str] = (),
 ) -> str:
     """Return the page.
 
     :param name: of the model.
     :param samples: translations by update, the same sentences each time.
     :param ended: the training is over, so that the page stays as it is.
+    :param plan: sentences of the plan that the settings follow from.
     """
     refresh = "" if ended else f'<meta http-equiv="refresh" content="{REFRESH_SECONDS}">\n'
     share, status = training_status(config, curve, ended)
@@ -144,7 +153,7 @@ def render_training_page(
 <section aria-labelledby="samples"><h2 id="samples">Translations of the dev set</h2>
 {"".join(_samples(samples, config)) or "<p>Not validated yet.</p>"}</section>
 <section aria-labelledby="plan"><h2 id="plan">Plan</h2>
-<dl>{"".join(_plan(config))}</dl></section>
+{"".join(_plan(config, plan))}</section>
 </main>
 <footer><p>Made by nmtkit {escape(nmtkit.__version__)}.</p></footer>
 </body>
@@ -164,21 +173,15 @@ def training_status(config: Config, curve: Curve, ended: bool) -> tuple[float | 
     if not points:
         return None, "The training has begun; there are no figures yet."
     last = max(points, key=lambda point: point.update)
-    training = config.training
-    limits = (
-        (last.seconds, training.time_limit),
-        (last.update, training.max_updates),
-        (last.epoch, training.max_epochs),
-    )
-    shares = [used / limit for used, limit in limits if limit and math.isfinite(used)]
-    share = min(max(shares), 1.0) if shares else None
+    used = last.seconds, last.update, last.epoch
+    share = share_done(config.training, *used)
     done = f"{last.update:,} updates, {last.epoch:.2f} epochs in {format_duration(last.seconds)}"
     if ended:
         return share, f"The training has stopped after {done}."
-    if not share:
+    left = seconds_left(config.training, *used)
+    if left is None:
         return share, f"{done}."
-    left = format_duration(max(last.seconds * (1 / share - 1), 0.0))
-    return share, f"{done}; at most {left} left."
+    return share, f"{done}; at most {format_duration(left)} left."
 
 
 def _progress_bar(share: float | None) -> str:
@@ -216,15 +219,29 @@ def _row(kind: str, label: str, text: str, language: str) -> str:
     )
 
 
-def _plan(config: Config) -> Iterator[str]:
-    """Yield what the training is to do."""
+def _plan(config: Config, plan: Sequence[str]) -> Iterator[str]:
+    """Yield the sentences of the plan, and what they do not say of the settings."""
+    if plan:
+        yield "".join(f"<p>{escape(line[:1].upper() + line[1:])}.</p>" for line in plan)
+    facts = _facts(config)
+    said = PLANNED_FACTS if plan else ()
+    rows = (
+        f"<div><dt>{label}</dt><dd>{escape(fact)}</dd></div>"
+        for label, fact in facts.items()
+        if label not in said
+    )
+    yield f"<dl>{''.join(rows)}</dl>"
+
+
+def _facts(config: Config) -> dict[str, str]:
+    """Return settings of a training in words, by label."""
     training = config.training
     limits = [
         f"{format_duration(training.time_limit)} of training" if training.time_limit else "",
         f"{training.max_updates:,} updates" if training.max_updates else "",
         f"{training.max_epochs:g} epochs" if training.max_epochs else "",
     ]
-    facts = {
+    return {
         "Ends after": " or ".join(filter(None, limits)) or "early stopping alone",
         "Model": model_name(config.model),
         "Languages": f"{config.text.src_language} to {config.text.tgt_language}",
@@ -232,8 +249,6 @@ def _plan(config: Config) -> Iterator[str]:
         "Learning rate": f"{training.learning_rate:g} ({training.optimizer})",
         "Validation": f"every {training.validate_every:,} updates",
     }
-    for label, fact in facts.items():
-        yield f"<div><dt>{label}</dt><dd>{escape(fact)}</dd></div>"
 
 
 def _is_training_page(path: Path) -> bool:

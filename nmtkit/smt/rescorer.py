@@ -106,7 +106,7 @@ class Rescorer:
 
     @property
     def reads_source(self) -> bool:
-        """True if at least one model is a translation model."""
+        """Return True if at least one model is a translation model."""
         return any(scorer.reads_source for scorer in self._scorers)
 
     def rescore(

@@ -86,7 +86,7 @@ class Element:
 
     @property
     def is_point(self) -> bool:
-        """Whether it contains no text."""
+        """Return whether it contains no text."""
         return self.start == self.end
 
 

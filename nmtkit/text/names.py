@@ -62,7 +62,7 @@ class Uses(NamedTuple):
 
     @property
     def is_translated(self) -> bool:
-        """Whether the target usually has another word."""
+        """Return whether the target usually has another word."""
         return 2 * self.copied < self.pairs
 
 

@@ -7,7 +7,7 @@ figures that are reported come from cross-validation.
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -31,7 +31,6 @@ from nmtkit.inference.translator import Translator
 from nmtkit.io.calibration_record import CalibrationRecord, write_calibration
 from nmtkit.io.lines import read_parallel
 from nmtkit.model_folder import LoadedModel
-from nmtkit.search.hypothesis import Hypothesis
 
 log = logging.getLogger("nmtkit")
 
@@ -206,17 +205,12 @@ class FeatureCollector(FeatureReader):
         super().__init__(reverse)
         self.collected: list[Features | None] = []
 
-    def rate(
-        self,
-        model: LoadedModel,
-        lines: Sequence[str],
-        found: Sequence[Sequence[Hypothesis]],
-        translations: list[list[Translation]],
-        tokenized: bool,
+    def _use(
+        self, translations: list[list[Translation]], features: Iterator[list[Features]]
     ) -> list[list[Translation]]:
         """Collect the features, and return the translations as they are."""
-        for features in self.features(model, lines, found, translations, tokenized):
-            self.collected.append(features[0] if features else None)
+        for of_line in features:
+            self.collected.append(of_line[0] if of_line else None)
         return translations
 
 

@@ -71,7 +71,7 @@ class DevMetrics:
 
     @property
     def needed(self) -> bool:
-        """Whether the dev set has to be translated."""
+        """Return whether the dev set has to be translated."""
         return self._measures_bleu or self._measures_chrf
 
     def scores(self, translations: Sequence[Sequence[str]]) -> DevScores:

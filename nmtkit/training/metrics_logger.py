@@ -22,6 +22,7 @@ from nmtkit.progress_bar import Field, ProgressBar, clock, shows_progress
 from nmtkit.training.learning_curve import METRICS_FILE, read_curve, read_metrics
 from nmtkit.training.progress import Progress
 from nmtkit.training.sparkline import BLOCKS, validation_sparklines
+from nmtkit.training.time_left import seconds_left
 from nmtkit.training.validation import Validation
 
 log = logging.getLogger("nmtkit")
@@ -165,13 +166,8 @@ class MetricsLogger:
 
     def _seconds_left(self, progress: Progress) -> float | None:
         """Return the seconds left until the first limit is reached, or None without a limit."""
-        used, config = progress.seconds, self.config
-        left = [config.time_limit - used] if config.time_limit else []
-        if config.max_updates:
-            left.append(used * (config.max_updates / progress.updates - 1))
-        if config.max_epochs and self.epoch_progress() > 0:
-            left.append(used * (config.max_epochs / self.epoch_progress() - 1))
-        return max(min(left), 0.0) if left else None
+        epochs = self.epoch_progress()
+        return seconds_left(self.config, progress.seconds, progress.updates, epochs)
 
     def log_validation(self, progress: Progress, validation: Validation, is_best: bool) -> None:
         """Log the figures of a validation, and draw sparklines of all validations."""

@@ -170,7 +170,7 @@ class Plan:
 
     @property
     def measures_bleu(self) -> bool:
-        """Whether the dev set can be translated twice: the first time shows how long it takes."""
+        """Return True if the dev set can be translated twice: the first time tells the time."""
         return self._training_tokens >= 2 * self._validation_tokens(True)
 
     @property

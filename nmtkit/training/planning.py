@@ -1,6 +1,5 @@
 """Making the plan of a training: figures of its corpus, the speed of this machine, the settings."""
 
-import logging
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -40,8 +39,6 @@ SHARE_TO_MEASURE = 0.02
 
 MAX_SECONDS_TO_MEASURE = 2.0
 """... but each at most these seconds."""
-
-log = logging.getLogger("nmtkit")
 
 
 class Planner:
@@ -173,9 +170,3 @@ def _in_parts(config: Config) -> str:
 
 def _in_bfloat16(config: Config) -> str:
     return ", bfloat16" if config.training.precision == "bfloat16" else ""
-
-
-def log_plan(planner: Planner, plan: Plan) -> None:
-    """Log a plan."""
-    for line in planner.describe(plan):
-        log.info("%s", line)

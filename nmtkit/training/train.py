@@ -142,16 +142,17 @@ def train(
             if is_new and opened.lock is not None and opened.lock.holds():  # nothing was learned
                 remove_folder(request.output)
             raise
-        with _watched(trainer, request, config, watcher if process_group.is_main else None):
+        with _watched(trainer, opened, config, watcher if process_group.is_main else None):
             _run(trainer, config, opened)
         return process_group.broadcast(lambda: _training_result(trainer, request.output))
 
 
 @contextlib.contextmanager
 def _watched(
-    trainer: Trainer, request: TrainingRequest, config: Config, watcher: TrainingWatcher | None
+    trainer: Trainer, opened: TrainingFolder, config: Config, watcher: TrainingWatcher | None
 ) -> Iterator[None]:
     """Tell a watcher of the training while the block runs."""
+    request = opened.request
     if watcher is None:
         yield
         return
@@ -164,7 +165,7 @@ def _watched(
 
     trainer.show_samples = show_samples
     trainer.metrics_logger.on_write = watcher.metrics_written
-    watcher.start(request.output, config)
+    watcher.start(request.output, config, opened.plan)
     try:
         yield
     finally:

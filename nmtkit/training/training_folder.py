@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from nmtkit.training.initial_model import (
 )
 from nmtkit.training.limits import with_time, with_updates
 from nmtkit.training.metrics_logger import require_tensorboard
-from nmtkit.training.planning import Planner, log_plan
+from nmtkit.training.planning import Planner
 from nmtkit.training.provenance import (
     check_subword_files,
     data_checksums,
@@ -60,7 +61,7 @@ class TrainingRequest:
 
     @property
     def names_settings(self) -> bool:
-        """Whether it says which settings the training begins with."""
+        """Return whether it says which settings the training begins with."""
         return bool(self.recipe or self.config_file or self.initial)
 
 
@@ -72,6 +73,7 @@ class TrainingFolder:
     parameters: those of another model, if the training starts from them.
     lock: held until the stack closes.
     is_planned: its settings follow from the time that it has.
+    plan: sentences about the plan of a training that is planned.
     goes_on: the training ended, or was to end, at a lower time limit.
     """
 
@@ -80,6 +82,7 @@ class TrainingFolder:
     parameters: InitialParameters | None = None
     lock: FolderLock | None = None
     is_planned: bool = False
+    plan: Sequence[str] = ()
     goes_on: bool = False
 
     def __init__(self, request: TrainingRequest, stack: contextlib.ExitStack) -> None:
@@ -148,7 +151,9 @@ class TrainingFolder:
             request.prepared, request.seconds or 0.0, request.overrides, request.device
         )
         plan = planner.plan()
-        log_plan(planner, plan)
+        self.plan = planner.describe(plan)
+        for sentence in self.plan:
+            log.info("%s", sentence)
         return planner.settings(plan)
 
     def _with_limit(self, config: Config) -> Config:

@@ -20,8 +20,11 @@ class DevSample:
 class TrainingWatcher(Protocol):
     """Watches a training; called on the main process only."""
 
-    def start(self, folder: Path, config: Config) -> None:
-        """Take note of the model folder and the settings, before the first update."""
+    def start(self, folder: Path, config: Config, plan: Sequence[str]) -> None:
+        """Take note of the model folder and the settings, before the first update.
+
+        :param plan: sentences of the plan that the settings follow from; none without a plan.
+        """
 
     def metrics_written(self) -> None:
         """Take note that `metrics.jsonl` in the model folder has grown."""

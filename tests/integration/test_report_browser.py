@@ -352,6 +352,9 @@ def test_print_omits_interactive_controls(chrome: Chrome, tmp_path: Path) -> Non
     run_js(chrome, "location.hash = '#translations?only=missing:1'")
     wait_until(chrome, "document.body.classList.contains('selected')")
     assert run_js(chrome, shown, ".sentence") and not run_js(chrome, shown, "#scores")
+    # A printer cuts off what stands left of the text.
+    left = "return document.querySelector(arguments[0]).getBoundingClientRect().left"
+    assert run_js(chrome, left, ".sentence .label") == run_js(chrome, left, "main")
     chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
     print_to_pdf(chrome, tmp_path / "page.pdf")
     assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")

@@ -1,5 +1,6 @@
 """`nmtkit train --page` writes a page that shows the training, and changes nothing else."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,6 +24,22 @@ def test_a_training_is_shown_and_stays_the_same(
     assert GENERATOR in text and "The training has stopped after 2 updates" in text
     assert text.count('<div class="label">Source</div>') == 5
     assert "Update 2" in text and "Update 1" in text
+
+
+def test_the_plan_is_on_the_page_as_it_is_logged(
+    prepared: Path, nmtkit: Nmtkit, tmp_path: Path
+) -> None:
+    page = tmp_path / "page.html"
+    run = ["train", prepared, "-o", tmp_path / "model", "--time", "1s", "--device", "cpu"]
+    logged = nmtkit(*run, "--page", page).stderr
+    sentences = [
+        line.removeprefix("nmtkit: ")
+        for line in logged.splitlines()
+        if re.match(r"nmtkit: (plan for|this machine trains|twice the time)", line)
+    ]
+    assert len(sentences) == 3
+    text = page.read_text(encoding="utf-8")
+    assert all(text.count(f"<p>{line[0].upper()}{line[1:]}.</p>") == 1 for line in sentences)
 
 
 def test_another_file_is_not_replaced(prepared: Path, nmtkit: Nmtkit, tmp_path: Path) -> None:

@@ -71,7 +71,8 @@ ROOMS = {
     "integrity": {"integrity", "training", "smt", "model_folder", "models", "data", "text", "io"}
     | BASE,
     "report": {"report", "inference", "search", "evaluation", "smt", "model_folder", "models"}
-    | {"training.learning_curve", "training.provenance", "training.watcher", "text", "io", "nmtkit"}
+    | {"training.learning_curve", "training.provenance", "training.time_left", "training.watcher"}
+    | {"text", "io", "nmtkit"}
     | BASE,
     "serve": {"serve", "inference", "preprocessing.languages", "text", "io", "nmtkit"}
     | {"parallel", "extras"}

@@ -83,37 +83,34 @@ class FeatureReader:
 
         :param found: the hypotheses of each line; none for a line without words.
         """
+        kept = [of_line[: len(n)] for n, of_line in zip(found, translations, strict=True)]
+        pairs = [(one.text, line) for line, n in zip(lines, kept, strict=True) for one in n]
+        reverse = self._reverse_scores(pairs, tokenized)
+        features = (
+            [
+                _features(model, hypothesis, one, next(reverse))
+                for hypothesis, one in zip(hypotheses, of_line, strict=True)
+            ]
+            for hypotheses, of_line in zip(found, kept, strict=True)
+        )
+        return self._use(translations, features)
+
+    def _use(
+        self, translations: list[list[Translation]], features: Iterator[list[Features]]
+    ) -> list[list[Translation]]:
+        """Return translations with what follows from their features.
+
+        :param features: those of the translations of each line; none for a line without words.
+        """
         raise NotImplementedError
 
-    def features(
-        self,
-        model: LoadedModel,
-        lines: Sequence[str],
-        found: Sequence[Sequence[Hypothesis]],
-        translations: Sequence[Sequence[Translation]],
-        tokenized: bool,
-    ) -> Iterator[list[Features]]:
-        """Yield the features of the translations of each line; see `rate`."""
-        reverse = self._reverse_scores(lines, found, translations, tokenized)
-        for hypotheses, of_line in zip(found, translations, strict=True):
-            yield [
-                _features(model, hypothesis, one, next(reverse))
-                for hypothesis, one in zip(hypotheses, of_line[: len(hypotheses)], strict=True)
-            ]
-
     def _reverse_scores(
-        self,
-        lines: Sequence[str],
-        found: Sequence[Sequence[Hypothesis]],
-        translations: Sequence[Sequence[Translation]],
-        tokenized: bool,
+        self, pairs: Sequence[tuple[str, str]], tokenized: bool
     ) -> Iterator[Sequence[float]]:
-        """Yield log p of each source token given each translation; nothing without a model."""
-        pairs = [
-            (one.text, line)
-            for line, hypotheses, of_line in zip(lines, found, translations, strict=True)
-            for one in of_line[: len(hypotheses)]
-        ]
+        """Yield log p of each source token given its translation; nothing without a model.
+
+        :param pairs: a translation and its line.
+        """
         if self._reverse is None:
             return iter([()] * len(pairs))
         return (score.word_scores for score in self._reverse.score(pairs, tokenized))
@@ -154,23 +151,17 @@ class ConfidenceEstimator(FeatureReader):
                 raise ModelError(f"{path}: was written by another version of nmtkit; {REMEDY}")
         return cls(record, reverse)
 
-    def rate(
-        self,
-        model: LoadedModel,
-        lines: Sequence[str],
-        found: Sequence[Sequence[Hypothesis]],
-        translations: list[list[Translation]],
-        tokenized: bool,
+    def _use(
+        self, translations: list[list[Translation]], features: Iterator[list[Features]]
     ) -> list[list[Translation]]:
-        """Return the translations of some lines with confidences; see `FeatureReader.rate`.
+        """Return translations with confidences.
 
         The empty translation of a line without words has the confidence 1.
         """
         rated = []
-        rows = self.features(model, lines, found, translations, tokenized)
-        for of_line, features in zip(translations, rows, strict=True):
-            if features:
-                rated.append(list(map(self._rated, of_line, features)))
+        for of_line, of_translations in zip(translations, features, strict=True):
+            if of_translations:
+                rated.append(list(map(self._rated, of_line, of_translations)))
             else:
                 rated.append([replace(t, confidence=1.0, word_confidences=[]) for t in of_line])
         return rated

@@ -99,7 +99,7 @@ class Adaptation:
 
     @property
     def is_few(self) -> bool:
-        """Whether the corrections are so few that all are learned until they come out right."""
+        """Return True if the corrections are few enough to learn until all come out right."""
         return not self.held_out
 
     def _read_corrections(self) -> tuple[list[Correction], list[Correction]]:

@@ -38,10 +38,12 @@ def test_a_figure_is_drawn(tmp_path: Path) -> None:
         Panel("time & memory", "pairs", "s", {"one": points, "other": points[:1]}, logarithmic="xy")
     ]
     for name in ("a", "b"):
-        draw(tmp_path / f"{name}.svg", panels)
+        draw(tmp_path / f"{name}.svg", panels, "Cost")
     svg = (tmp_path / "a.svg").read_bytes()
     assert svg == (tmp_path / "b.svg").read_bytes()
     assert svg.count(b">time &amp; memory<") == 1 and b">other<" in svg
+    assert b"<title>Cost</title>" in svg and b"one: from 1.5 at 10 to 5 at 100;" in svg
+    assert b">100</text>" in svg  # numbers on a logarithmic axis are text without exponents
 
 
 def test_each_command_runs_on_each_size(tmp_path: Path) -> None:

@@ -108,7 +108,18 @@ def test_bleu_by_length_is_written_as_table_csv_and_figure(corpus: Path, capsys:
     )
     assert (corpus / "fig.md").read_text() == capsys.readouterr().out == expected
     assert (corpus / "fig.csv").read_text().splitlines()[-1] == "model,6,9,2,0.000"
-    ElementTree.parse(corpus / "fig.svg")
+    texts = {text.text for text in ElementTree.parse(corpus / "fig.svg").iter()}
+    assert {"source words", "BLEU", "2-5", "6-9"} <= texts
+    assert "BLEU by the number of source words: model" in texts
+
+
+def test_a_system_has_one_style_in_all_figures() -> None:
+    bahdanau = by_length.style_indices(["rnnenc-30", "rnnenc-50", "rnnsearch-30", "rnnsearch-50"])
+    canlaw = by_length.style_indices(["rnnenc-50", "seq2seq-lstm", "rnnsearch-50"])
+    assert all(bahdanau[name] == canlaw[name] for name in bahdanau.keys() & canlaw.keys())
+    ways = by_length.style_indices(["whole sentences", "random", "confidence", "rnnsearch-50"])
+    for styles in (bahdanau, canlaw, ways):
+        assert len(set(styles.values())) == len(styles)
 
 
 make = pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")

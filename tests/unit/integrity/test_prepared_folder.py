@@ -13,7 +13,8 @@ from nmtkit.data.corpus import Corpus
 from nmtkit.data.manifest import MANIFEST_FILE
 from nmtkit.integrity.check import check
 from nmtkit.io.checksums import with_checksum
-from nmtkit.io.temporary import hidden_name, lock
+from nmtkit.io.locks import try_lock
+from nmtkit.io.temporary import hidden_name
 from nmtkit.model_folder import read_vocabularies
 from nmtkit.preprocessing.api import build_shortlist, prepare
 from nmtkit.text.vocabulary import Vocabulary
@@ -267,7 +268,7 @@ def test_leftovers_are_named_unless_they_are_being_written(prepared: Path, copy:
     left, written = hidden_name(folder / "vocab.src"), hidden_name(folder / "vocab.tgt")
     left.touch()
     with open(written, "xb") as stream:
-        lock(stream.fileno())
+        try_lock(stream.fileno())
         assert warnings_of(folder).keys() == {left.name}
     assert warnings_of(folder).keys() == {left.name, written.name}
 

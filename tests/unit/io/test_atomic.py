@@ -3,11 +3,13 @@
 import ast
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import nmtkit
 from nmtkit.errors import DataError, OutputError
+from nmtkit.io import temporary
 from nmtkit.io.atomic import (
     atomic_file,
     atomic_folder,
@@ -16,6 +18,7 @@ from nmtkit.io.atomic import (
     remove_folder,
 )
 from nmtkit.io.locks import try_lock
+from nmtkit.io.temporary import remove_leftovers
 
 
 def write(path, text, **options):
@@ -248,21 +251,70 @@ def test_an_error_of_an_input_is_not_that_of_the_output_folder(tmp_path):
 
 
 @pytest.mark.parametrize("when", ["before the lock", "while another process holds the lock"])
-def test_a_file_that_is_taken_for_a_leftover_is_created_anew(tmp_path, monkeypatch, when):
+@pytest.mark.parametrize("writer", [atomic_file, atomic_path, atomic_folder])
+def test_an_output_that_is_taken_for_a_leftover_is_created_anew(
+    tmp_path, monkeypatch, writer, when
+):
     real = try_lock
     taken: list[Path] = []
 
     def late(descriptor: int) -> bool:
         if not taken:  # the other process has come first
             taken.extend(tmp_path.iterdir())
-            if when == "before the lock":
-                taken[0].unlink()
-            else:
+            if when == "while another process holds the lock":
                 return False
+            remove_leftovers(tmp_path / "out")
+            assert not taken[0].exists()
         return real(descriptor)
 
     monkeypatch.setattr("nmtkit.io.temporary.try_lock", late)
-    with atomic_file(tmp_path / "out") as stream:
-        stream.write(b"text")
-    assert (tmp_path / "out").read_bytes() == b"text"
+    with writer(tmp_path / "out") as opened:
+        if writer is atomic_folder:
+            (opened / "text").write_bytes(b"text")
+        elif writer is atomic_path:
+            opened.write_bytes(b"text")
+        else:
+            opened.write(b"text")
+    written = tmp_path / "out" / "text" if writer is atomic_folder else tmp_path / "out"
+    assert written.read_bytes() == b"text"
     assert len(taken) == 1 and list(tmp_path.iterdir()) == [tmp_path / "out"]
+
+
+@pytest.mark.parametrize("writer", [atomic_path, atomic_folder])
+def test_a_folder_that_is_removed_before_it_is_opened_is_created_anew(
+    tmp_path, monkeypatch, writer
+):
+    real, made = Path.mkdir, list[Path]()
+
+    def removed(self: Path, *arguments: Any, **settings: Any) -> None:
+        real(self, *arguments, **settings)
+        made.append(self)
+        if len(made) == 1:
+            remove_leftovers(tmp_path / "out")
+
+    monkeypatch.setattr(Path, "mkdir", removed)
+    with writer(tmp_path / "out") as opened:
+        (opened / "text" if writer is atomic_folder else opened).write_bytes(b"text")
+    assert len(made) == 2 and list(tmp_path.iterdir()) == [tmp_path / "out"]
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_a_leftover_cannot_be_claimed_while_it_is_removed(tmp_path, monkeypatch, kind):
+    """A process that finds no lock holds it until all is removed."""
+    path = tmp_path / f".out.{'0' * 16}"
+    if kind == "folder":
+        path.mkdir()
+    else:
+        path.touch()
+    claimed: list[bool] = []
+    real = temporary._remove_leftover
+
+    def contested(leftover: Path, target: Path) -> None:
+        descriptor = os.open(leftover, os.O_RDONLY)
+        claimed.append(temporary.claim(descriptor, leftover))
+        os.close(descriptor)
+        real(leftover, target)
+
+    monkeypatch.setattr(temporary, "_remove_leftover", contested)
+    remove_leftovers(tmp_path / "out")
+    assert claimed == [False] and list(tmp_path.iterdir()) == []

@@ -10,7 +10,6 @@ from nmtkit.evaluation.translation_errors import KINDS
 from nmtkit.report.model_report import TokenizedLine
 from nmtkit.report.sentences import (
     DIGITS,
-    MAX_SENTENCE_BYTES,
     pack_alignment,
     pack_scores,
     pack_sentences,
@@ -18,6 +17,8 @@ from nmtkit.report.sentences import (
     script_json,
 )
 from tests.unit.report.reports import large_report, line, output, report
+
+BYTES_OF_THREE_THOUSAND = 4_700_000  # what the rest of a page leaves of 5 MB
 
 
 def unpacked_alignment(digits, columns):
@@ -95,7 +96,7 @@ def test_json_cannot_close_its_script_element():
 
 
 def rows_of(built_report):
-    return json.loads(pack_sentences(built_report).text)
+    return json.loads(pack_sentences(built_report, 5_000_000).text)
 
 
 def test_a_sentence_has_all_its_fields():
@@ -135,15 +136,15 @@ def test_a_text_that_differs_from_its_words_is_appended():
 def test_three_thousand_newspaper_sentences_by_two_systems_fit():
     """A thirtieth of the sentences in a thirtieth of the size: only n-best lists are left out."""
     built_report = large_report(100, 25)
-    packed = pack_sentences(built_report, MAX_SENTENCE_BYTES // 30)
-    assert len(packed.text.encode()) <= MAX_SENTENCE_BYTES // 30
+    packed = pack_sentences(built_report, BYTES_OF_THREE_THOUSAND // 30)
+    assert len(packed.text.encode()) <= BYTES_OF_THREE_THOUSAND // 30
     assert all("n-best" in phrase for phrase in packed.left_out)
     assert len(json.loads(packed.text)) == 100
 
 
 def test_what_does_not_fit_is_left_out_and_reported():
     built_report = large_report(20, 10)
-    unlimited = pack_sentences(built_report)
+    unlimited = pack_sentences(built_report, 5_000_000)
     assert unlimited.left_out == ()
     size = len(unlimited.text.encode())
     lists = pack_sentences(built_report, size - 1)

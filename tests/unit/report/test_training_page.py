@@ -53,6 +53,18 @@ def test_the_page_reloads_itself_until_the_end_and_escapes_all_text():
     assert "&lt;script&gt;" in running and "50 %" in running and "(empty)" in running
 
 
+def test_the_plan_stands_on_the_page_once():
+    plan = ["plan for 30m: 96 units & batches", "twice the time: more"]
+    planned, given = (
+        render_training_page("m", config(), CURVE, [], False, sentences) for sentences in (plan, [])
+    )
+    assert "<p>Plan for 30m: 96 units &amp; batches.</p><p>Twice the time: more.</p>" in planned
+    for label in ("Model", "Languages", "Validation"):
+        assert planned.count(f"<dt>{label}</dt>") == given.count(f"<dt>{label}</dt>") == 1
+    for label in ("Ends after", "Batches", "Learning rate"):
+        assert f"<dt>{label}</dt>" not in planned and given.count(f"<dt>{label}</dt>") == 1
+
+
 def test_a_page_replaces_only_pages(tmp_path):
     path = tmp_path / "page.html"
     page = TrainingPage(path)

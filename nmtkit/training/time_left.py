@@ -1,0 +1,34 @@
+"""How far a training is, and how long it takes until the first of its limits."""
+
+import math
+
+from nmtkit.config import TrainingConfig
+
+
+def share_done(config: TrainingConfig, seconds: float, updates: int, epochs: float) -> float | None:
+    """Return the share of a training that is done: that of the limit which is reached first.
+
+    :param seconds: time in updates so far.
+    :return: from 0 to 1; None without a limit.
+    """
+    limits = (
+        (seconds, config.time_limit),
+        (updates, config.max_updates),
+        (epochs, config.max_epochs),
+    )
+    shares = [used / limit for used, limit in limits if limit and math.isfinite(used)]
+    return min(max(shares), 1.0) if shares else None
+
+
+def seconds_left(
+    config: TrainingConfig, seconds: float, updates: int, epochs: float
+) -> float | None:
+    """Return the seconds until the first limit is reached, if updates take as long as before.
+
+    :param seconds: time in updates so far.
+    :return: 0 or more; None without a limit, or if nothing says when it is reached.
+    """
+    share = share_done(config, seconds, updates, epochs)
+    if not share:
+        return config.time_limit or None
+    return seconds * (1 / share - 1)
