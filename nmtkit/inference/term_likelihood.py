@@ -23,6 +23,9 @@ MIN_LOG_PROB = -0.7
 BATCH_SIZE = 256
 """Terms that are asked for together."""
 
+MAX_KNOWN = 100_000
+"""Terms that are remembered; a server may be told any number of them."""
+
 TermKey = tuple[str, tuple[Tokens, ...]]
 
 
@@ -38,6 +41,8 @@ class TermLikelihood:
 
     def ask(self, lines: Iterable["LineTerms"]) -> None:
         """Ask the models for the terms of lines that they were not asked for before."""
+        if len(self._log_probs) > MAX_KNOWN:
+            self._log_probs.clear()
         keys = dict.fromkeys(key for line in lines for key in _keys(line))
         new = [key for key in keys if key not in self._log_probs]
         for start in range(0, len(new), BATCH_SIZE):
