@@ -151,14 +151,12 @@ class TermFinder:
             for alternatives in line.constraints.terms
         )
 
-    def are_kept(self, line: LineTerms, hypotheses: Sequence[Hypothesis]) -> bool:
-        """Return whether all hypotheses have the terms of their line, and no forbidden words."""
+    def kept(self, line: LineTerms, hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
+        """Return the hypotheses that have the terms of their line, and no forbidden words."""
         if not line.constraints:
-            return True
-        return all(
-            line.sentence.allows(one.words) and not line.sentence.missing(one.words)
-            for one in hypotheses
-        )
+            return list(hypotheses)
+        allows, missing = line.sentence.allows, line.sentence.missing
+        return [one for one in hypotheses if allows(one.words) and not missing(one.words)]
 
     def prefer(
         self, line: LineTerms, hypotheses: Sequence[Hypothesis], search: SearchConfig

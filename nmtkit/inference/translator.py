@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from nmtkit.inference.confidence.estimator import FeatureReader
     from nmtkit.inference.prefixes import LinePrefix, PrefixFinder
     from nmtkit.inference.scorer import Scorer
+    from nmtkit.inference.term_likelihood import TermLikelihood
     from nmtkit.inference.terms import LineTerms, TermFinder, TermsMode
     from nmtkit.search.constraints import Constraints
     from nmtkit.text.glossary import Glossary
@@ -108,6 +109,7 @@ class Translator:
         self._confidence: FeatureReader | None = None
         # made once for all translators that are made from this one
         self._prefix_finder = functools.cache(functools.partial(_prefix_finder, ensemble))
+        self._term_likelihood = _term_likelihood_of(self._ensemble)
 
     @classmethod
     def load(
@@ -181,6 +183,7 @@ class Translator:
         """
         translator = self._copy()
         translator._ensemble = self._ensemble.with_tag(tag)
+        translator._term_likelihood = _term_likelihood_of(translator._ensemble)
         return translator
 
     def with_replacements(self, table: Mapping[str, str] | None) -> "Translator":
@@ -410,7 +413,9 @@ class Translator:
         if self._terms is None:
             return []
         pairs = zip(lines, sources, strict=True)
-        return [self._terms.find(line, tokens[0]) for line, tokens in pairs]
+        found = [self._terms.find(line, tokens[0]) for line, tokens in pairs]
+        self._term_likelihood().ask(found)
+        return found
 
     def _share_among_cores(self, sources: Sequence[SourceTokens]) -> list[Batches]:
         """Divide the sentences that have words among the cores, and into batches."""
@@ -429,7 +434,7 @@ class Translator:
         width = hypotheses_to_rerank(self.search, n_best)
         width = max(width, self.search.beam) if copies_names or self._prefers_terms else width
         with self._ensemble.error_context():
-            results = iter(self._search(window, batches, width))
+            results = iter(self._search(window, batches, width, n_best))
             n_best_lists: list[NBest] = []
             for batch in batches:
                 batch_lists = list(itertools.islice(results, len(batch)))
@@ -454,38 +459,49 @@ class Translator:
             return n_best_lists
         return self._confidence.observe(self._ensemble, sources, batches, n_best_lists)
 
-    def _search(self, window: "Window", batches: Batches, width: int) -> list[NBest]:
-        """Search, first without terms; then again where a translation lacks some.
+    def _search(self, window: "Window", batches: Batches, width: int, n_best: int) -> list[NBest]:
+        """Search, first without terms; then again where n_best translations lack some.
 
-        Lines that have no term's translation among their candidates are searched with terms at
-        once.
+        Lines with a term that the models are not expected to translate so, or that no candidates
+        can, are searched with terms at once.
         """
         terms = self._terms
         if terms is None:
             return self._constrained_search(window, batches, width, False)
-        hopeless = set[int]()
-        if self._candidates is not None:
-            for number in itertools.chain.from_iterable(batches):
-                tokens, line = window.sources[number][0], window.terms[number]
-                if line.terms and not terms.may_be_kept(line, self._candidates.candidates(tokens)):
-                    hopeless.add(number)
-        found: dict[int, NBest] = {}
-        first = [[n for n in batch if n not in hopeless] for batch in batches]
-        found.update(self._search_some(window, first, width, False))
-        again = [
-            [n for n in batch if n not in found or not terms.are_kept(window.terms[n], found[n])]
-            for batch in batches
-        ]
-        found.update(self._search_some(window, again, width, True))
-        return [found[number] for number in itertools.chain.from_iterable(batches)]
+        numbers = list(itertools.chain.from_iterable(batches))
+        size = max(map(len, batches), default=0)
+        first = [number for number in numbers if not self._is_hopeless(window, number)]
+        found = dict(self._search_some(window, first, size, width, False))
+        kept = {number: terms.kept(window.terms[number], found[number]) for number in first}
+        enough = {number: lists for number, lists in kept.items() if len(lists) >= n_best}
+        again = [number for number in numbers if number not in enough]
+        enough.update(self._search_some(window, again, size, width, True))
+        return [enough[number] for number in numbers]
+
+    def _is_hopeless(self, window: "Window", number: int) -> bool:
+        """Return whether a search without terms is not expected to find those of a line."""
+        terms, line = self._terms, window.terms[number]
+        if terms is None or not line.terms:
+            return False
+        if self._term_likelihood().is_hopeless(line):
+            return True
+        if self._candidates is None:
+            return False
+        candidates = self._candidates.candidates(window.sources[number][0])
+        return not terms.may_be_kept(line, candidates)
 
     def _search_some(
-        self, window: "Window", batches: Batches, width: int, with_terms: bool
+        self, window: "Window", numbers: Sequence[int], size: int, width: int, with_terms: bool
     ) -> Iterator[tuple[int, NBest]]:
-        """Yield the translations of lines with their numbers; batches may be empty."""
-        filled = [batch for batch in batches if batch]
-        results = self._constrained_search(window, filled, width, with_terms)
-        yield from zip(itertools.chain.from_iterable(filled), results, strict=True)
+        """Return pairs of the numbers of some lines and their translations.
+
+        :param size: lines that are searched together.
+        """
+        starts = range(0, len(numbers), size or 1)
+        batches = [[*numbers[start : start + size]] for start in starts]
+        return zip(
+            numbers, self._constrained_search(window, batches, width, with_terms), strict=True
+        )
 
     def _constrained_search(
         self, window: "Window", batches: Batches, width: int, with_terms: bool
@@ -597,13 +613,28 @@ class Translator:
         """Return the terms of a line that a translation lacks."""
         if self._terms is None:
             return []
-        return [t.source for t in self._terms.missing(window.terms[number], hypothesis.words)]
+        line, is_strict = window.terms[number], not self._prefers_terms
+        if is_strict and hypothesis.finished:  # it has all that it can have
+            return [term.source for term in line.impossible]
+        return [term.source for term in self._terms.missing(line, hypothesis.words)]
 
 
 def _prefix_finder(ensemble: Ensemble) -> "PrefixFinder":
     from nmtkit.inference.prefixes import PrefixFinder  # rarely needed: start-up
 
     return PrefixFinder(ensemble.first)
+
+
+def _term_likelihood_of(ensemble: Ensemble) -> "Callable[[], TermLikelihood]":
+    """Return a function that returns the same object at each call."""
+
+    @functools.cache
+    def likelihood() -> "TermLikelihood":
+        from nmtkit.inference.term_likelihood import TermLikelihood  # rarely needed: start-up
+
+        return TermLikelihood(ensemble)
+
+    return likelihood
 
 
 class Window(NamedTuple):

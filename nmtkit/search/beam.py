@@ -370,7 +370,7 @@ class _BeamSearch:
             return states, beam, None
         from nmtkit.search.constrained_beam import ConstrainedRows  # rarely needed: start-up
 
-        constrained = ConstrainedRows.of(batch.constraints, self._boundaries)
+        constrained = ConstrainedRows.of(batch.constraints, self._boundaries, beam.scores.device)
         return states, beam._replace(limits=constrained.limits(beam.limits)), constrained
 
 

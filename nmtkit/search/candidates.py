@@ -12,6 +12,7 @@ from torch import Tensor
 from nmtkit.models.base import OutputLayer
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, FIRST, ModelAveraging
 from nmtkit.search.next_token import Expansions, TokenMask, sort_ties
+from nmtkit.search.token_blocks import GROUP_TOKENS
 
 PADDING = -1
 """Value that pads candidate lists to the length of the longest."""
@@ -74,11 +75,25 @@ class CandidateScorer:
 
     def log_probs(self, readouts: Sequence[Tensor]) -> Iterator[tuple[slice, Tensor]]:
         """Yield `distributions` over the whole vocabulary, -inf for other tokens. [r, K]."""
-        k = readouts[0].size(1)
-        columns = self._tokens.repeat_interleave(k, dim=0)  # [B * k, C]
-        for chunk, values in self.distributions(readouts):
-            log_probs = values.new_full((len(values), self.vocabulary_size), -torch.inf)
-            yield chunk, log_probs.scatter_reduce_(1, columns[chunk], values, "amax")
+        log_probs = self._over_tokens(readouts, self.vocabulary_size)
+        yield slice(0, len(log_probs)), log_probs
+
+    def active_log_probs(
+        self, readouts: Sequence[Tensor], scores: Tensor
+    ) -> Iterator[tuple[Tensor, Tensor]]:
+        """Yield those of all hypotheses; see `NextTokenScorer.active_log_probs`."""
+        width = -(-self.vocabulary_size // GROUP_TOKENS) * GROUP_TOKENS
+        yield (
+            torch.arange(scores.numel(), device=scores.device),
+            self._over_tokens(readouts, width),
+        )
+
+    def _over_tokens(self, readouts: Sequence[Tensor], width: int) -> Tensor:
+        """Return log p of tokens below `width`, -inf for all but candidates. [B * k, width]."""
+        values = self._log_probs(readouts)
+        columns = self._tokens.repeat_interleave(readouts[0].size(1), dim=0)  # [B * k, C]
+        log_probs = values.new_full((len(values), width), -torch.inf)
+        return log_probs.scatter_reduce_(1, columns, values, "amax")
 
     def tokens_at(self, columns: Tensor) -> Tensor:
         """Return the tokens in these columns of a distribution. Shape: [B, k]."""

@@ -14,66 +14,43 @@ the model would translate them now. Of the tokens that go on with it, the others
 share the probability. Scores that are reported are log p as always.
 """
 
-import heapq
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from nmtkit.models.search_state import row_numbers
+from nmtkit.search.beam_allocation import Candidates, choose
+from nmtkit.search.beam_history import score_dtype
 from nmtkit.search.candidates import CandidateScorer
-from nmtkit.search.constraints import (
-    ConstrainedSentence,
-    Constraints,
-    Move,
-    Rule,
-    State,
-    StateView,
-    WordBoundaries,
-)
+from nmtkit.search.constraint_table import ConstraintTable, States
+from nmtkit.search.constraints import ConstrainedSentence, Constraints, WordBoundaries
 from nmtkit.search.next_token import Expansions, NextTokenScorer, TokenMask
+from nmtkit.search.token_blocks import best_tokens
 from nmtkit.special_symbols import EOS, UNK
 
 MIN_ATTENTION = 1e-6
 """Smallest weight by which a place for a term is judged."""
 
-LEVEL_BONUS = 1.0
-"""What a term is worth, in log p, where the beam has no place for each number of terms."""
-
-MAX_TOKENS = 200
-"""Tokens that are considered after a hypothesis: the most probable ones, where terms have more."""
-
 SLACK = 10
 """Tokens by which a translation with terms may be longer than one without, besides the terms; and
 by which it may always be longer than its prefix."""
 
+MAX_STATES = 20_000
+"""States of a table, which is begun anew beyond."""
+
 
 class Progress(NamedTuple):
-    """What a hypothesis has, and how its rank differs from log p.
+    """How the ranks of hypotheses differ from log p. Shapes: [B, k].
 
-    credit: added to log p where hypotheses are compared. debt: the part of it that is for a term
+    credits: added to log p where hypotheses are compared. debts: the part of it that is for a term
     which is begun and not ended.
     """
 
-    state: State = State()
-    credit: float = 0.0
-    debt: float = 0.0
-
-
-class Candidate(NamedTuple):
-    """An expansion of a hypothesis; the best come first when they are sorted.
-
-    rank: - log p - credit. parent: slot of the hypothesis. score: log p. level: number of terms.
-    """
-
-    rank: float
-    parent: int
-    token: int
-    score: float
-    level: int
-    progress: Progress
+    credits: Tensor
+    debts: Tensor
 
 
 class ConstrainedRows:
@@ -82,23 +59,32 @@ class ConstrainedRows:
     rows: their rows in the batch.
     """
 
-    def __init__(self, sentences: Sequence[ConstrainedSentence | None]) -> None:
+    def __init__(
+        self, sentences: Sequence[ConstrainedSentence | None], device: torch.device
+    ) -> None:
         """Take the sentence of each row, None for one without constraints."""
         self._sentences = list(sentences)
-        self._progress = [[Progress(one.start if one else State())] for one in sentences]
-        self._chosen: dict[int, dict[tuple[int, int], Progress]] = {}
+        self._table = ConstraintTable(device)
+        self._numbers = [[self._table.number(one, one.start)] if one else [] for one in sentences]
+        zeros = torch.zeros(len(sentences), 1, dtype=score_dtype(device), device=device)
+        self._progress = Progress(zeros, zeros)
+        self._chosen: Candidates
         self._note_rows()
 
     @classmethod
     def of(
-        cls, constraints: Sequence[Constraints], boundaries: WordBoundaries
+        cls, constraints: Sequence[Constraints], boundaries: WordBoundaries, device: torch.device
     ) -> "ConstrainedRows":
-        """Return the rows of newcomers."""
-        return cls([ConstrainedSentence(one, boundaries) if one else None for one in constraints])
+        """Return the rows of newcomers, whose tensors are on a device."""
+        sentences = [ConstrainedSentence(one, boundaries) if one else None for one in constraints]
+        return cls(sentences, device)
 
     def _note_rows(self) -> None:
         self._spans: Tensor | None = None  # positions of terms, of these rows
         self.rows = [row for row, sentence in enumerate(self._sentences) if sentence is not None]
+        device = self._progress.credits.device
+        self._row_numbers = row_numbers(self.rows, device)
+        self._levels = row_numbers([self._sentence(row).levels for row in self.rows], device)
 
     @property
     def free_rows(self) -> list[int]:
@@ -119,31 +105,83 @@ class ConstrainedRows:
 
     def select(self, rows: Sequence[int]) -> "ConstrainedRows":
         """Keep some rows."""
-        selected = ConstrainedRows([self._sentences[row] for row in rows])
-        selected._progress = [self._progress[row] for row in rows]
+        device = self._progress.credits.device
+        selected = ConstrainedRows([], device)
+        selected._sentences = [self._sentences[row] for row in rows]
+        selected._numbers = [self._numbers[row] for row in rows]
+        selected._table = self._table
+        kept = row_numbers(rows, device)
+        selected._progress = Progress(*(values[kept] for values in self._progress))
+        selected._note_rows()
         return selected
 
     def replace(self, rows: Sequence[int], newcomers: "ConstrainedRows") -> None:
         """Replace the sentences of some rows."""
-        columns = rows, newcomers._sentences, newcomers._progress
-        for row, sentence, progress in zip(*columns, strict=True):
-            self._sentences[row], self._progress[row] = sentence, progress
+        for row, sentence in zip(rows, newcomers._sentences, strict=True):
+            self._sentences[row] = sentence
+        if len(self._table) > MAX_STATES:
+            self._begin_table()
+        self._take_states(rows, newcomers, range(len(rows)))
+        numbers = row_numbers(rows, self._progress.credits.device)
+        unused = [0, self._progress.credits.size(1) - 1]
+        pairs = zip(self._progress, newcomers._progress, strict=True)
+        self._progress = Progress(
+            *(old.index_copy(0, numbers, functional.pad(new, unused)) for old, new in pairs)
+        )
         self._note_rows()
 
+    def _begin_table(self) -> None:
+        """Begin the table anew with the states that hypotheses have now."""
+        old = ConstrainedRows(self._sentences, self._progress.credits.device)
+        old._table, old._numbers = self._table, self._numbers
+        self._table = ConstraintTable(self._progress.credits.device)
+        self._numbers = [[] for _ in self._sentences]
+        self._take_states(range(len(self._sentences)), old, range(len(self._sentences)))
+
+    def _take_states(
+        self, rows: Sequence[int], other: "ConstrainedRows", other_rows: Sequence[int]
+    ) -> None:
+        """Take the states of hypotheses of other rows."""
+        for row, other_row in zip(rows, other_rows, strict=True):
+            known = (other._table[number] for number in other._numbers[other_row])
+            self._numbers[row] = [self._table.number(one.sentence, one.state) for one in known]
+
     def advance(self, parents: Tensor, tokens: Tensor) -> None:
-        """Let the progress follow the hypotheses.
+        """Let the states follow the hypotheses.
 
         :param parents, tokens: old slot and token of each new slot. Shapes: [B, k].
         """
-        rows = row_numbers(self.rows, tokens.device)
-        old, new = parents[rows].tolist(), tokens[rows].tolist()
-        for row, slots, last in zip(self.rows, old, new, strict=True):
-            chosen, pairs = self._chosen[row], zip(slots, last, strict=True)
-            known = self._progress[row] = [chosen.get(pair, Progress()) for pair in pairs]
-            if self._sentence_at(row).has_only_prefix:
-                if all(one.state.prefix is None for one in known):
-                    self._sentences[row] = None  # free from now on
-        if not all(self._sentences[row] for row in self.rows):
+        credits = torch.zeros(tokens.shape, dtype=self._progress.credits.dtype).to(tokens.device)
+        self._progress = Progress(credits, credits.clone())
+        if not self.rows:
+            return
+        rows, chosen, after = self._row_numbers, self._chosen, self._table.after
+        old, new = parents[rows], tokens[rows]
+        same = (chosen.parents.unsqueeze(1) == old.unsqueeze(2)) & (
+            chosen.tokens.unsqueeze(1) == new.unsqueeze(2)
+        )  # [n, k, c]
+        found = same.to(torch.uint8).argmax(2)
+        self._progress.credits[rows] = chosen.credits.gather(1, found)
+        self._progress.debts[rows] = chosen.debts.gather(1, found)
+        for row, slots, last in zip(self.rows, old.tolist(), new.tolist(), strict=True):
+            known = self._numbers[row]
+            self._numbers[row] = [
+                after(known[slot], token) if token else known[slot]
+                for slot, token in zip(slots, last, strict=True)
+            ]
+        self._free_rows_behind_prefixes()
+
+    def _free_rows_behind_prefixes(self) -> None:
+        """Free the sentences that have nothing constrained behind the prefix."""
+        freed = [
+            row
+            for row in self.rows
+            if self._sentence(row).has_only_prefix
+            and all(self._table[number].state.prefix is None for number in self._numbers[row])
+        ]
+        for row in freed:
+            self._sentences[row] = None
+        if freed:
             self._note_rows()
 
     def best(
@@ -160,273 +198,201 @@ class ConstrainedRows:
         """Find the expansions of the constrained rows, in their order.
 
         :param scorer: of these rows; other parameters as in `NextTokenScorer.best`, of these rows.
-        :param alignment: alpha_i of the hypotheses, or None. Shape: [B, k, T_x].
+        :param alignment: alpha_i of the hypotheses, or None. Shape: [n, k, T_x].
         :param lengths: of each row, tokens so far, maximum number, and width of the beam. Shapes:
-            [B].
+            [n].
         :param shrinking: each finished hypothesis makes the beam one narrower.
         """
         steps, limits, widths = lengths
-        left: list[int] = (limits - steps).tolist()
-        hypotheses = self._hypotheses(alignment, scores, left)
-        k = scores.size(1)
-        count_of_one = min(int(widths.max()) + 1, scorer.vocabulary_size)  # with `</s>`
-        found: list[list[Candidate]] = [[] for _ in self.rows]
-        for chunk, log_probs in scorer.log_probs(readouts):
-            mask.select(chunk)._replace(unk=False).apply(log_probs)
-            part = [one for one in hypotheses if chunk.start <= one.number < chunk.stop]
-            rows = [one.number - chunk.start for one in part]
-            wanted = constrain(part, rows, log_probs, mask.unk)
-            values = log_probs if len(rows) == len(log_probs) else log_probs[rows]
-            best = values.topk(count_of_one, dim=1)
-            top = zip(best.indices.tolist(), best.values.tolist(), strict=True)
-            for one, extra, pair in zip(part, wanted, top, strict=True):
-                probabilities = {**dict(zip(*pair, strict=True)), **extra}
-                found[one.number // k] += one.candidates(probabilities)
-        chosen = [
-            choose(candidates, width, self._sentence(index).levels, shrinking)
-            for index, (candidates, width) in enumerate(zip(found, widths.tolist(), strict=True))
-        ]
-        self._chosen = {
-            row: {(one.parent, one.token): one.progress for one in kept}
-            for row, kept in zip(self.rows, chosen, strict=True)
-        }
-        return _expansions(chosen, count, scores)
+        weights = None if alignment is None else self._attention(alignment)
+        numbers = self._number_states(scores.size(1), weights)
+        states = self._table.look_up(torch.tensor(numbers).to(scores.device))
+        is_forced = (limits - steps).unsqueeze(1) <= states.needed
+        width = min(int(widths.max()) + 1, scorer.vocabulary_size)  # with `</s>`
+        flat = [number for row in numbers for number in row]
+        found = self._tokens(scorer, readouts, scores, mask, states, is_forced, flat, width)
+        candidates = self._candidates(scores, states, weights, *found)
+        self._chosen = choose(candidates, widths, self._levels, shrinking, count)
+        _, values, parents, tokens, _, credits, _ = self._chosen
+        return Expansions(values, parents, tokens, credits)
 
-    def _hypotheses(
-        self, alignment: Tensor | None, scores: Tensor, left: Sequence[int]
-    ) -> list["_Hypothesis"]:
-        """Return the active hypotheses of the constrained rows.
+    def _number_states(self, k: int, weights: Tensor | None) -> list[list[int]]:
+        """Return the numbers of the states of each row's k slots.
 
-        :param left: how many tokens those of each row may still have.
+        Of terms that a token could begin alike, it begins the one that is looked at most.
+
+        :param weights: see `_attention`.
         """
-        weights = self._attention(alignment)
-        found = []
-        for index, totals in enumerate(scores.tolist()):
-            sentence, progress = self._sentence(index), self._progress[self.rows[index]]
-            attentions = weights[index] if weights and sentence.constraints.spans else None
-            first = index * scores.size(1)
-            for slot, (total, one) in enumerate(zip(totals, progress, strict=False)):
-                if total > -math.inf:
-                    view = sentence.view(one.state)
-                    attention = None if attentions is None else attentions[slot]
-                    place = (first + slot, slot, total)
-                    found.append(_Hypothesis(sentence, view, *place, one, left[index], attention))
-        return found
+        table = self._table
+        for index, row in enumerate(self.rows):
+            numbers = self._numbers[row]
+            numbers += numbers[:1] * (k - len(numbers))
+            if weights is not None and table.has_shared:
+                for slot, number in enumerate(numbers):
+                    known = table[number]
+                    if known.shared:
+                        looked = weights[index, slot].tolist()
+                        best = {max(terms, key=lambda t: (looked[t], -t)) for terms in known.shared}
+                        first = tuple(sorted(best, key=lambda term: (-looked[term], term)))
+                        numbers[slot] = table.number(known.sentence, known.state, first)
+        return [self._numbers[row] for row in self.rows]
 
-    def _attention(self, alignment: Tensor | None) -> list[list[list[float]]] | None:
-        """Return the weight of the source words of each term, for each hypothesis.
+    def _tokens(
+        self,
+        scorer: NextTokenScorer | CandidateScorer,
+        readouts: Sequence[Tensor],
+        scores: Tensor,
+        mask: TokenMask,
+        states: States,
+        is_forced: Tensor,
+        numbers: Sequence[int],
+        count: int,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Find the tokens that may follow hypotheses.
 
-        :param alignment: alpha_i of the hypotheses, or None. Shape: [B, k, T_x].
+        :param is_forced: True for hypotheses with no tokens left but for terms. Shape: [n, k].
+        :param numbers: of the states of all slots.
+        :return: log p of the steps of terms [n, k, M]; the best c other tokens, and log p of them.
+            Shapes: [n, k, c].
         """
-        if alignment is None:
-            return None
+        size = states.tokens.shape
+        of_steps = scores.new_full((scores.numel(), size[2]), -torch.inf)
+        values = scores.new_full((scores.numel(), count), -torch.inf)
+        tokens = torch.full(values.shape, EOS, device=scores.device)
+        allowed = states.is_step & (states.is_urgent | ~is_forced.unsqueeze(2))
+        forced, may_end = is_forced.flatten(), states.may_end.flatten()
+        any_forced = bool(is_forced.any())
+        for rows, log_probs in scorer.active_log_probs(readouts, scores):
+            mask.select(rows)._replace(unk=False).apply(log_probs)
+            log_probs[:, EOS].masked_fill_(~may_end[rows], -torch.inf)
+            if self._table.has_rules or mask.unk:
+                self._apply_rules(log_probs, rows, numbers, forced, mask.unk)
+            place, column = allowed.flatten(0, 1)[rows].nonzero().unbind(1)
+            wanted = states.tokens.flatten(0, 1)[rows[place], column]
+            of_steps[rows[place], column] = log_probs[place, wanted].to(scores.dtype)
+            log_probs[place, wanted] = -torch.inf
+            if any_forced:
+                log_probs.masked_fill_(forced[rows].unsqueeze(1), -torch.inf)
+            best, best_of_row = best_tokens(log_probs, count)
+            values[rows, : best.size(1)] = best.to(scores.dtype)
+            tokens[rows, : best.size(1)] = best_of_row
+        places = *scores.shape, -1
+        return of_steps.view(size), tokens.view(places), values.view(places)
+
+    def _apply_rules(
+        self,
+        log_probs: Tensor,
+        rows: Tensor,
+        numbers: Sequence[int],
+        forced: Tensor,
+        forbid_unk: bool,
+    ) -> None:
+        """Forbid tokens of hypotheses, in place.
+
+        :param rows: their numbers among all slots. Shape: [r]; of `log_probs`: [r, w].
+        :param forbid_unk: `<unk>` is forbidden, but in a prefix.
+        """
+        masked = log_probs[:, UNK].clone()
+        if forbid_unk:
+            log_probs[:, UNK] = -torch.inf
+        is_forced = forced[rows].tolist()
+        places: dict[frozenset[int] | bool, list[int]] = {}
+        for place, slot in enumerate(rows.tolist()):
+            known = self._table[numbers[slot]]
+            if not known.has_rule or is_forced[place]:
+                continue
+            if known.rule.only is not None:
+                allowed = known.rule.only.to(log_probs.device)
+                log_probs[place, UNK] = masked[place]
+                kept = log_probs[place, allowed]
+                log_probs[place].fill_(-torch.inf)[allowed] = kept
+                continue
+            if known.rule.banned:
+                places.setdefault(known.rule.banned, []).append(place)
+            if known.rule.goes_on is not None:
+                places.setdefault(known.rule.goes_on, []).append(place)
+        for rule, found in places.items():
+            at = row_numbers(found, log_probs.device).unsqueeze(1)
+            log_probs[at, self._forbidden(rule, log_probs.device)] = -torch.inf
+
+    def _forbidden(self, rule: frozenset[int] | bool, device: torch.device) -> Tensor:
+        """Return tokens that are forbidden.
+
+        :param rule: these; or all that do not go on with a word (True), or that do (False).
+        """
+        if isinstance(rule, frozenset):
+            return row_numbers(sorted(rule), device)
+        going_on = self._sentence(self.rows[0]).boundaries.going_on
+        return (going_on != rule).nonzero().squeeze(1).to(device)
+
+    def _candidates(
+        self,
+        scores: Tensor,
+        states: States,
+        weights: Tensor | None,
+        of_steps: Tensor,
+        tokens: Tensor,
+        values: Tensor,
+    ) -> Candidates:
+        """Return all expansions of the hypotheses of each row; see `_tokens`."""
+        credits, debts = (one[self._row_numbers].unsqueeze(2) for one in self._progress)
+        given_up = credits - debts  # a term that is begun
+        others = (
+            scores.unsqueeze(2) + values,
+            tokens,
+            states.idle_level.unsqueeze(2).where(tokens != EOS, states.level.unsqueeze(2)),
+            given_up.expand_as(values),
+            torch.zeros_like(values),
+        )
+        kept, owed = (
+            given_up.where(states.is_first, credits),
+            debts.masked_fill(states.is_first, 0.0),
+        )
+        if weights is not None:
+            gains = _gains(states, of_steps, weights)
+            kept, owed = kept + gains, owed + gains
+        of_terms = (
+            scores.unsqueeze(2) + of_steps,
+            states.tokens,
+            (states.idle_level.unsqueeze(2) + 1).expand_as(of_steps),
+            kept,
+            owed.masked_fill(states.is_last, 0.0),
+        )
+        joined = [torch.cat(pair, dim=2) for pair in zip(others, of_terms, strict=True)]
+        slots = torch.arange(scores.size(1), device=scores.device).view(1, -1, 1)
+        all_scores, all_tokens, levels, all_credits, all_debts = (one.flatten(1) for one in joined)
+        ranks = (all_scores + all_credits).masked_fill(all_scores == -torch.inf, -torch.inf)
+        parents = slots.expand_as(joined[0]).flatten(1)
+        return Candidates(ranks, all_scores, parents, all_tokens, levels, all_credits, all_debts)
+
+    def _attention(self, alignment: Tensor) -> Tensor:
+        """Return the weight of the source words of each term. [n, k, T_x] to [n, k, terms]."""
         if self._spans is None or self._spans.size(1) != alignment.size(2):
-            all_spans = [self._sentence(index).constraints.spans for index in range(len(self.rows))]
-            terms = max(map(len, all_spans), default=0)
-            marked = torch.zeros(len(all_spans), alignment.size(2), terms)  # [B, T_x, terms]
+            all_spans = [self._sentence(row).constraints.spans for row in self.rows]
+            terms = max([1, *map(len, all_spans)])
+            marked = torch.zeros(len(all_spans), alignment.size(2), terms)  # [n, T_x, terms]
             for row, spans in enumerate(all_spans):
                 for term, span in enumerate(spans):
                     marked[row, list(span), term] = 1.0
             self._spans = marked.to(alignment.device)
-        weights: list[list[list[float]]] = (alignment.float() @ self._spans).tolist()
-        return weights
+        return alignment.float() @ self._spans
 
-    def _sentence(self, index: int) -> ConstrainedSentence:
-        return self._sentence_at(self.rows[index])
-
-    def _sentence_at(self, row: int) -> ConstrainedSentence:
+    def _sentence(self, row: int) -> ConstrainedSentence:
         sentence = self._sentences[row]
         assert sentence is not None
         return sentence
 
 
-class _Hypothesis(NamedTuple):
-    """An active hypothesis of a constrained sentence.
+def _gains(states: States, of_steps: Tensor, weights: Tensor) -> Tensor:
+    """Return what the steps of terms add to the credits of hypotheses.
 
-    view: what follows from its state. number: its index among all slots. slot: that of the beam.
-    score: log p. left: tokens that it may still have. attention: weight of the source words of each
-    term, or None.
+    :param of_steps: log p of the steps. Shape: [n, k, M].
+    :param weights: attention that the source words of terms get. Shape: [n, k, terms].
     """
-
-    sentence: ConstrainedSentence
-    view: StateView
-    number: int
-    slot: int
-    score: float
-    progress: Progress
-    left: int
-    attention: list[float] | None
-
-    @property
-    def order(self) -> tuple[int, ...]:
-        """The terms that are not met, those first that the model looks at."""
-        attention, unmet = self.attention, self.view.unmet
-        if attention is None or len(unmet) < 2:
-            return unmet
-        return tuple(sorted(unmet, key=lambda term: -attention[term]))
-
-    @property
-    def rule(self) -> Rule:
-        """What may follow."""
-        if self.left > self.view.needed:
-            return self.view.rule
-        return self.sentence.rule(self.progress.state, self.left)
-
-    def candidates(self, log_probs: dict[int, float]) -> list[Candidate]:
-        """Return the expansions by some tokens."""
-        sentence, slot, opens, view = self.sentence, self.slot, self.sentence.opens, self.view
-        state, credit, debt = self.progress
-        idle = [Progress(after, credit - debt) for after in view.idle]
-        level, cost, order, found = view.idle_level, debt - credit, self.order, list[Candidate]()
-        sums: dict[int, float] = {}
-        for token, log_prob in _likely(log_probs).items():
-            score = self.score + log_prob
-            if not score > -math.inf:  # forbidden, or not a number
-                continue
-            if token == EOS:
-                after = Progress(state, credit - debt)
-                found.append(Candidate(cost - score, slot, token, score, view.level, after))
-            elif state.prefix or any([token in nodes for nodes in view.sequences]):
-                move = sentence.move(state, token, order)
-                if self.attention is not None and id(move.rivals) not in sums:
-                    sums[id(move.rivals)] = self._log_sum(move.rivals, log_probs)
-                after = self._after(move, sums.get(id(move.rivals), 0.0))
-                rank, own = -score - after.credit, sentence.level(after.state)
-                found.append(Candidate(rank, slot, token, score, own, after))
-            else:
-                after = idle[opens[token]]
-                found.append(Candidate(cost - score, slot, token, score, level, after))
-        return found
-
-    def _log_sum(self, tokens: Sequence[int], log_probs: dict[int, float]) -> float:
-        """Return log p of any of some tokens; 0 if that is not known."""
-        if len(tokens) == 1:
-            known_one = log_probs.get(tokens[0], -math.inf)
-            return known_one if known_one > -math.inf else 0.0
-        known = [log_probs.get(token, -math.inf) for token in tokens]
-        highest = max(known, default=-math.inf)
-        if highest == -math.inf:
-            return 0.0
-        return highest + math.log(sum(math.exp(value - highest) for value in known))
-
-    def _after(self, move: Move, log_sum: float) -> Progress:
-        """Return the progress after a token.
-
-        :param log_sum: log p of the token or one of its rivals.
-        """
-        _, credit, debt = self.progress
-        if not move.rivals or move.is_first:  # what was begun is given up
-            credit, debt = credit - debt, 0.0
-        if move.rivals and self.attention is not None:
-            gain = -log_sum
-            if move.is_first:
-                gain += math.log(max(self.attention[move.term], MIN_ATTENTION))
-                gain = max(gain, 0.0)
-            credit, debt = credit + gain, debt + gain
-        return Progress(move.state, credit, debt if move.state.begun else 0.0)
-
-
-def _likely(log_probs: dict[int, float]) -> dict[int, float]:
-    """Return the most probable tokens, at most `MAX_TOKENS`."""
-    if len(log_probs) <= MAX_TOKENS:
-        return log_probs
-    return dict(heapq.nlargest(MAX_TOKENS, log_probs.items(), key=lambda pair: pair[1]))
-
-
-def constrain(
-    hypotheses: Sequence[_Hypothesis],
-    rows: Sequence[int],
-    log_probs: Tensor,
-    forbid_unk: bool = False,
-) -> list[dict[int, float]]:
-    """Forbid tokens of hypotheses, in place.
-
-    :param rows: the row of each hypothesis in `log_probs`. Shape: [r, K].
-    :param forbid_unk: `<unk>` is forbidden behind a prefix.
-    :return: for each hypothesis log p of the tokens that begin a term or go on with it.
-    """
-    endless: list[int] = []  # rows that must not end
-    behind: list[int] = []  # rows that may go on with any token
-    wanted: list[Sequence[int]] = []
-    for one, row in zip(hypotheses, rows, strict=True):
-        rule = one.rule
-        if rule.only is not None:
-            allowed = rule.only.to(log_probs.device)
-            kept = log_probs[row, allowed]
-            log_probs[row].fill_(-torch.inf)[allowed] = kept
-            wanted.append(() if one.progress.state.prefix else allowed.tolist())
-            continue
-        behind.append(row)
-        if rule.banned:
-            tokens = torch.tensor(list(rule.banned), device=log_probs.device)
-            log_probs[row].index_fill_(0, tokens, -torch.inf)
-        if not rule.may_end:
-            endless.append(row)
-        if rule.goes_on is not None:
-            goes_on = one.sentence.boundaries.going_on.to(log_probs.device)
-            log_probs[row].masked_fill_(goes_on != rule.goes_on, -torch.inf)
-        wanted.append(one.sentence.steps(one.progress.state))
-    if endless:
-        log_probs[endless, EOS] = -torch.inf
-    if forbid_unk and behind:
-        log_probs[behind, UNK] = -torch.inf
-    at_rows = [row for row, steps in zip(rows, wanted, strict=True) for _ in steps]
-    at_tokens = [token for steps in wanted for token in steps]
-    values = iter(log_probs[at_rows, at_tokens].tolist() if at_rows else [])
-    return [dict(zip(steps, values, strict=False)) for steps in wanted]
-
-
-def choose(
-    candidates: list[Candidate], width: int, levels: int, shrinking: bool
-) -> list[Candidate]:
-    """Return the expansions of a sentence to keep: finished ones first, then the others.
-
-    :param width: maximum number of active hypotheses.
-    :param levels: numbers of terms that a hypothesis may have.
-    :param shrinking: each finished hypothesis makes the beam one narrower.
-    """
-    candidates.sort()
-    finished = []
-    for level in range(levels):
-        rivals = [one for one in candidates if one.level == level][:width]
-        finished += [one for one in rivals if one.token == EOS]
-    finished = sorted(finished)[:width]
-    if shrinking:
-        width -= len(finished)
-    active = [one for one in candidates if one.token != EOS]
-    return [*finished, *_allocate(active, width, levels)]
-
-
-def _allocate(candidates: list[Candidate], width: int, levels: int) -> list[Candidate]:
-    """Divide the beam among hypotheses by their number of terms; return those kept, best first."""
-    if width < levels:  # no place for each number of terms: prefer many
-        candidates = sorted(candidates, key=lambda one: one.rank - LEVEL_BONUS * one.level)
-        return sorted(candidates[:width])
-    kept: list[Candidate] = []
-    others: list[Candidate] = []
-    filled = [0] * levels
-    for one in candidates:
-        is_kept = filled[one.level] < width // levels
-        (kept if is_kept else others).append(one)
-        filled[one.level] += is_kept
-    return sorted(kept + others[: width - len(kept)])
-
-
-def _expansions(chosen: list[list[Candidate]], count: int, scores: Tensor) -> Expansions:
-    """Return tensors of the expansions of some sentences, `count` of each. Shapes: [B, c]."""
-    missing = Candidate(math.inf, 0, EOS, -math.inf, 0, Progress())
-    padded = [row[:count] + [missing] * (count - len(row)) for row in chosen]
-    values, parents, tokens, credits = (
-        torch.tensor([[column(one) for one in row] for row in padded], dtype=dtype)
-        for column, dtype in COLUMNS
-    )
-    places = (parents.to(scores.device), tokens.to(scores.device))
-    return Expansions(values.to(scores), *places, credits.to(scores))
-
-
-COLUMNS: tuple[tuple[Callable[[Candidate], float], torch.dtype], ...] = (
-    (lambda one: one.score, torch.float64),
-    (lambda one: one.parent, torch.int64),
-    (lambda one: one.token, torch.int64),
-    (lambda one: one.progress.credit, torch.float64),
-)
+    highest = of_steps.amax(2, keepdim=True)
+    highest = highest.masked_fill(highest == -torch.inf, 0.0)
+    sums = torch.zeros_like(of_steps).scatter_add_(2, states.groups, (of_steps - highest).exp())
+    sums = (sums.log() + highest).gather(2, states.groups)  # log p of any token of the group
+    gains = -sums.masked_fill(sums == -torch.inf, 0.0)
+    attention = weights.to(gains.dtype).clamp(min=MIN_ATTENTION).log().gather(2, states.terms)
+    return (gains + attention).clamp(min=0.0).where(states.is_first, gains)

@@ -123,6 +123,22 @@ class Move(NamedTuple):
     is_first: bool = False
 
 
+class Step(NamedTuple):
+    """A token that begins a term or goes on with it.
+
+    term: the term. group: equal for tokens that would do as well as each other. is_first: it begins
+    the term. is_last: it ends the term. is_urgent: it is one of those to which a hypothesis is
+    restricted that has no tokens left but for its terms.
+    """
+
+    token: int
+    term: int
+    group: int
+    is_first: bool
+    is_last: bool
+    is_urgent: bool
+
+
 class Rule(NamedTuple):
     """What may follow a hypothesis.
 
@@ -142,9 +158,9 @@ class StateView(NamedTuple):
 
     unmet: the terms that a hypothesis lacks. level: how many it has or has begun. idle: the states
     after a token of no sequence whose word is closed, and whose word is open. idle_level: their
-    level. sequences: tokens that begin a sequence or go on with one, in one or two dictionaries.
-    rule: what may follow, as long as there are more tokens left than `needed`. moves: those known,
-    by order and token. steps: what `ConstrainedSentence.steps` has found.
+    level. sequences: tokens that begin a sequence or go on with one, in dictionaries. rule: what
+    may follow, as long as there are more tokens left than `needed`. moves: those known, by order
+    and token.
     """
 
     unmet: Tokens
@@ -155,7 +171,6 @@ class StateView(NamedTuple):
     rule: Rule
     needed: int
     moves: dict[tuple[Tokens, int], Move]
-    steps: list[Tokens]
 
 
 class ConstrainedSentence:
@@ -175,6 +190,7 @@ class ConstrainedSentence:
                     node.below.add(number)
         self._views: dict[State, StateView] = {}
         self._numbers = tuple(range(len(constraints.terms)))
+        self._unmet: dict[int, Tokens] = {}
 
     @property
     def start(self) -> State:
@@ -197,7 +213,11 @@ class ConstrainedSentence:
 
     def unmet(self, state: State) -> Tokens:
         """Return the terms that a hypothesis lacks."""
-        return tuple(number for number in self._numbers if not state.met >> number & 1)
+        found = self._unmet.get(state.met)
+        if found is None:
+            found = tuple(number for number in self._numbers if not state.met >> number & 1)
+            self._unmet[state.met] = found
+        return found
 
     def is_complete(self, state: State) -> bool:
         """Return whether a hypothesis has all terms, and the prefix."""
@@ -263,33 +283,51 @@ class ConstrainedSentence:
         view = self._views.get(state)
         if view is None:
             begun = (*(node for node, _ in state.begun), *state.bad)
-            following = (node.following for node in (self._terms, *begun))
-            small = {token: node for nodes in following for token, node in nodes.items()}
-            idle = State(state.met), State(state.met, is_open=True)
+            following = [node.following for node in (self._terms, self._bad, *begun)]
             rule, needed = self._new_rule(state)
+            idle_level = state.met.bit_count()
             view = self._views[state] = StateView(
                 self.unmet(state),
-                self.level(state),
-                idle,
-                self.level(idle[0]),
-                tuple(filter(None, (small, self._bad.following))),
+                idle_level + bool(state.begun),
+                (State(state.met), State(state.met, is_open=True)),
+                idle_level,
+                tuple(filter(None, following)),
                 rule,
                 needed,
                 {},
-                [],
             )
         return view
 
-    def steps(self, state: State) -> Tokens:
-        """Return the tokens that begin a term that is not met, or go on with it."""
-        view = self.view(state)
-        if not view.steps:
-            fresh = ((self._terms, term) for term in view.unmet)
-            pairs = (*state.begun, *fresh)
-            tokens = dict.fromkeys(token for node, term in pairs for token in node.steps_of(term))
-            found = tuple(token for token in tokens if self.move(state, token).rivals)
-            view.steps.append(found)
-        return view.steps[0]
+    def steps(self, state: State, order: Tokens | None = None) -> list[Step]:
+        """Return the tokens that begin a term that is not met, or go on with it.
+
+        :param order: as in `move`.
+        """
+        view, goes_on = self.view(state), self._goes_on
+        fresh = ((self._terms, term) for term in (view.unmet if order is None else order))
+        found: dict[int, tuple[int, int, bool, bool]] = {}  # term, group, is first, is last
+        for group, (node, term) in enumerate((*state.begun, *fresh)):
+            is_first = node is self._terms
+            for token in node.steps_of(term):
+                if is_first and state.is_open and goes_on[token]:
+                    continue  # it would go on with a word
+                is_last = term in node.following[token].ends
+                if token not in found or is_last and not found[token][3]:
+                    found[token] = term, group, is_first, is_last
+        urgent = self._urgent_tokens(state, found)
+        groups: dict[int, int] = {}
+        return [
+            Step(token, term, groups.setdefault(group, len(groups)), first, last, token in urgent)
+            for token, (term, group, first, last) in found.items()
+        ]
+
+    def _urgent_tokens(self, state: State, steps: Iterable[int]) -> set[int]:
+        """Return the tokens that go on with what is begun, or else begin something."""
+        rule, needed = self.view(state).rule, self.view(state).needed
+        if needed < 0:
+            return set()
+        begun = (node.steps_of(term) for node, term in state.begun[:1])  # what was begun first
+        return set(next(begun, steps)) - rule.banned
 
     def rule(self, state: State, tokens_left: int) -> Rule:
         """Return what may follow a hypothesis.
@@ -297,11 +335,19 @@ class ConstrainedSentence:
         :param tokens_left: how many tokens it may still have, `</s>` counted.
         """
         view = self.view(state)
-        rule = view.rule
         if tokens_left > view.needed:
-            return rule
-        steps = sorted(set(self._urgent_steps(state)) - rule.banned)
-        return Rule(torch.tensor(steps), may_end=False) if steps else rule
+            return view.rule
+        steps = [step.token for step in self.steps(state) if step.is_urgent]
+        return Rule(torch.tensor(sorted(steps)), may_end=False) if steps else view.rule
+
+    def shared(self, state: State) -> tuple[Tokens, ...]:
+        """Return terms that are not met and that one token could begin alike, for each token."""
+        unmet = set(self.unmet(state))
+        if len(unmet) < 2 or state.prefix is not None:
+            return ()
+        nodes = self._terms.following.values()
+        found = (tuple(sorted((node.ends | node.below) & unmet)) for node in nodes)
+        return tuple(dict.fromkeys(terms for terms in found if len(terms) > 1))
 
     def _new_rule(self, state: State) -> tuple[Rule, int]:
         """Return the rule of a state, and how many tokens the terms that are not met take."""
@@ -312,12 +358,6 @@ class ConstrainedSentence:
         banned = frozenset(self._ends_of_forbidden(state))
         goes_on = True if state.must_go_on else False if state.has_ended else None
         return Rule(None, banned, goes_on, complete and not state.must_go_on), needed
-
-    def _urgent_steps(self, state: State) -> Tokens:
-        """Return the tokens that go on with what is begun, or else begin something."""
-        for node, term in state.begun[:1]:  # the one that was begun first
-            return node.steps_of(term)
-        return self.steps(state)
 
     def _needed(self, state: State) -> int:
         """Return how many tokens the terms that are not met take, and `</s>`."""

@@ -10,6 +10,7 @@ from nmtkit.models.base import TranslationModel
 from nmtkit.models.search_state import SearchState
 from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.candidates import CandidateScorer
+from nmtkit.search.model_averaging import ModelAveraging
 from nmtkit.search.next_token import NextTokenScorer, predict
 from nmtkit.special_symbols import BOS
 
@@ -64,3 +65,17 @@ def decode_forced(
     for log_prob in log_probs:
         scores.append(total := total + log_prob)
     return Begun(tuple(tokens), (*before.scores, *scores), states)
+
+
+def first_token_log_probs(
+    models: Sequence[TranslationModel], batch: EncodedBatch, averaging: ModelAveraging
+) -> Tensor:
+    """Return log p of each first token of the translations of some sentences. Shape: [B, K]."""
+    states = [
+        model.initial_state(source) for model, source in zip(models, batch.encoded, strict=True)
+    ]
+    first = torch.full_like(batch.lengths, BOS).unsqueeze(1)
+    readouts, _, _ = predict(models, first, states, batch.encoded)
+    layers = [model.output_layer() for model in models]
+    scorer = NextTokenScorer(layers, averaging, len(first))
+    return torch.cat([values.clone() for _, values in scorer.log_probs(readouts)])

@@ -22,17 +22,16 @@ from torch.nn import functional
 from nmtkit.models.base import LogitLayer, OutputLayer, TranslationModel
 from nmtkit.models.search_state import EncodedSource, SearchState
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, FIRST, ModelAveraging
+from nmtkit.search.token_blocks import (
+    BLOCK_TOKENS,
+    GROUP_TOKENS,
+    block_tokens,
+    maxima_of_blocks,
+)
 from nmtkit.special_symbols import EOS, UNK
 
-BLOCK_TOKENS = 16
-"""Tokens of a block; only its largest log-probability is kept."""
-
-GROUP_TOKENS = 1024
-"""Tokens of a group of 64 blocks: block j of a group has its tokens j, j + 64, j + 128, ... This
-makes the maxima element-wise over long rows. Shards are whole groups."""
-
 SHARD_TOKENS = GROUP_TOKENS
-"""Tokens of a shard on a CPU."""
+"""Tokens of a shard on a CPU; shards are whole groups."""
 
 MAX_ROWS_OF_WIDE_SHARDS = 256
 """Number of hypotheses up to which shards of twice the width stay in the CPU's cache."""
@@ -184,7 +183,7 @@ class NextTokenScorer:
         blocks = blocks.view(len(scores), -1)  # [B, k * blocks]
         chosen = blocks.topk(min(count, blocks.size(1)), dim=1, sorted=False).indices
         parents = chosen.div(maxima.size(1), rounding_mode="floor")  # [B, c]
-        tokens = _block_tokens(chosen % maxima.size(1))  # [B, c, BLOCK_TOKENS]
+        tokens = block_tokens(chosen % maxima.size(1))  # [B, c, BLOCK_TOKENS]
         positions = _positions(rows, scores).gather(1, parents).flatten()  # among active rows
         flat = tokens.flatten(0, 1)  # [B * c, BLOCK_TOKENS]
         log_probs = self._token_log_probs(flat, active, log_z, positions)
@@ -229,7 +228,7 @@ class NextTokenScorer:
         mask: TokenMask,
     ) -> Expansions:
         """Find the one best expansion in a beam of 1: the first best token of its best block."""
-        tokens = _block_tokens(maxima.argmax(1))  # [B, BLOCK_TOKENS]
+        tokens = block_tokens(maxima.argmax(1))  # [B, BLOCK_TOKENS]
         log_probs = self._token_log_probs(tokens, readouts, log_z, None)
         _mask_tokens(log_probs, tokens, mask)
         values, columns = log_probs.max(1, keepdim=True)
@@ -254,6 +253,26 @@ class NextTokenScorer:
         for chunk, log_probs in self.distributions(readouts):
             yield chunk, log_probs[:, : self.vocabulary_size]
 
+    def active_log_probs(
+        self, readouts: Sequence[Tensor], scores: Tensor
+    ) -> Iterator[tuple[Tensor, Tensor]]:
+        """Yield the log-probabilities of active hypotheses over the whole vocabulary.
+
+        :param readouts, scores: see `best`.
+        :return: numbers of some of the B * k hypotheses [r], and their log-probabilities [r, w],
+            which may be overwritten; -inf beyond the last token. Each active one comes once;
+            others may come, too.
+        """
+        rows = _active_rows(scores)
+        active = [values.flatten(0, 1).index_select(0, rows) for values in readouts]  # [r, l]
+        for chunk in self._chunks(len(rows), 2 * self._max_logits):
+            parts = (values[chunk] for values in active)
+            softmaxes = [
+                self._softmax(number, part, self.vocabulary_size)[0]
+                for number, part in enumerate(parts)
+            ]
+            yield rows[chunk], self._average(softmaxes)
+
     def select(self, rows: Tensor) -> "NextTokenScorer":
         """Return the scorer itself: all sentences share the vocabulary."""
         return self
@@ -262,9 +281,10 @@ class NextTokenScorer:
         """Return the tokens in these columns of a distribution. Shape: [B, k]."""
         return columns
 
-    def _chunks(self, rows: int) -> Iterator[slice]:
+    def _chunks(self, rows: int, max_logits: int | None = None) -> Iterator[slice]:
         """Yield slices of the rows whose log-probabilities fit in memory together."""
-        step = max(1, self._max_logits // self.vocabulary_size)
+        step = max(1, (max_logits or self._max_logits) // self.vocabulary_size)
+        step = step - step % ROW_MULTIPLE or step
         for start in range(0, rows, step):
             yield slice(start, min(start + step, rows))
 
@@ -276,7 +296,7 @@ class NextTokenScorer:
         for chunk in self._chunks(len(readouts[0])):
             softmaxes = [self._softmax(n, values[chunk]) for n, values in enumerate(readouts)]
             mean = self._average([log_probs for log_probs, _ in softmaxes])
-            maxima = _maxima_of_blocks(mask.select(chunk).apply(mean))
+            maxima = maxima_of_blocks(mask.select(chunk).apply(mean))
             parts.append((maxima, *(log_z for _, log_z in softmaxes)))
         maxima, *all_log_z = (torch.cat(column) for column in zip(*parts, strict=True))
         return maxima, all_log_z
@@ -290,7 +310,7 @@ class NextTokenScorer:
             log_probs, shard_log_z = _log_softmax(shard.logits(readout))
             if number == 0:
                 mask.apply(log_probs)
-            maxima.append(_maxima_of_blocks(log_probs).add_(shard_log_z.unsqueeze(1)))
+            maxima.append(maxima_of_blocks(log_probs).add_(shard_log_z.unsqueeze(1)))
             normalizers.append(shard_log_z)
         log_z = torch.stack(normalizers).logsumexp(0)
         best = torch.cat(maxima, dim=1)
@@ -397,20 +417,6 @@ def _positions(rows: Tensor, scores: Tensor) -> Tensor:
     positions = rows.new_zeros(scores.numel())
     positions[rows] = torch.arange(len(rows), device=rows.device)
     return positions.view_as(scores)
-
-
-def _maxima_of_blocks(values: Tensor) -> Tensor:
-    """Compute the maximum of each block of tokens. [r, w] to [r, w / BLOCK_TOKENS]."""
-    blocks = values.view(len(values), -1, BLOCK_TOKENS, GROUP_TOKENS // BLOCK_TOKENS)
-    return blocks.amax(2).flatten(1)
-
-
-def _block_tokens(blocks: Tensor) -> Tensor:
-    """Return the tokens of blocks. [...] to [..., BLOCK_TOKENS]."""
-    stride = GROUP_TOKENS // BLOCK_TOKENS
-    group = blocks.div(stride, rounding_mode="floor")
-    inside = torch.arange(0, GROUP_TOKENS, stride, device=blocks.device)
-    return (blocks + group * (GROUP_TOKENS - stride)).unsqueeze(-1) + inside
 
 
 def _mask_tokens(log_probs: Tensor, tokens: Tensor, mask: TokenMask) -> None:

@@ -1,6 +1,7 @@
 """Search under constraints: they hold in every hypothesis, and scores stay the model's."""
 
 import itertools
+import math
 import random
 
 import pytest
@@ -8,12 +9,14 @@ import torch
 
 from nmtkit.config import SearchConfig
 from nmtkit.data.batch import pad
+from nmtkit.search import constrained_beam
 from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.beam import beam_search, search_batches
-from nmtkit.search.constrained_beam import Candidate, Progress, choose
+from nmtkit.search.constrained_beam import MIN_ATTENTION, ConstrainedRows
 from nmtkit.search.constraints import ConstrainedSentence, Constraints, WordBoundaries
 from nmtkit.search.forced_prefix import chain
 from nmtkit.special_symbols import EOS, UNK
+from tests.unit.search.slow_allocation import Candidate, slow_choose
 
 K = 7
 BOUNDARIES = WordBoundaries.none(K)
@@ -136,22 +139,114 @@ def test_a_term_that_is_preferred_may_be_left_out(prefix_model, sources):
     assert any(missing)
 
 
-def candidate(score: float, level: int, token: int = 2, credit: float = 0.0) -> Candidate:
-    return Candidate(-score - credit, 0, token, score, level, Progress(credit=credit))
+def slow_candidates(rows, index, slot, score, log_probs, attention, left, forbid_unk):
+    """Return every expansion of a hypothesis, token by token.
+
+    :param log_probs: of all tokens. attention: alpha_i.
+    """
+    known = rows._table[rows._numbers[rows.rows[index]][slot]]
+    sentence, state, order = known.sentence, known.state, known.order
+    credit, debt = (float(one[rows.rows[index], slot]) for one in rows._progress)
+    rule = sentence.rule(state, left)
+    moves = {token: sentence.move(state, token, order) for token in range(1, len(log_probs))}
+    found = []
+    for token, value in enumerate(log_probs):
+        if rule.only is not None and token not in rule.only.tolist():
+            continue
+        if token in rule.banned or (token == EOS and not rule.may_end) or value == -math.inf:
+            continue
+        if rule.goes_on is not None and sentence.boundaries.goes_on[token] != rule.goes_on:
+            continue
+        if forbid_unk and token == UNK and state.prefix is None:
+            continue
+        total = score + value
+        if token == EOS:
+            level = sentence.level(state)
+            found.append(
+                Candidate(-total - credit + debt, slot, token, total, level, credit - debt)
+            )
+            continue
+        move = moves[token]
+        kept, gain = credit - debt if move.is_first or not move.rivals else credit, 0.0
+        if move.rivals and attention is not None:
+            alike = [t for t, other in moves.items() if other[1:] == move[1:]]
+            allowed = [t for t in alike if rule.only is None or t in rule.only.tolist()]
+            gain = -math.log(sum(math.exp(log_probs[t]) for t in allowed if t not in rule.banned))
+            if move.is_first:
+                span = sentence.constraints.spans[move.term]
+                weight = sum(attention[position] for position in span)
+                gain = max(gain + math.log(max(weight, MIN_ATTENTION)), 0.0)
+        level = sentence.level(move.state)
+        found.append(Candidate(-total - kept - gain, slot, token, total, level, kept + gain))
+    return found
 
 
-def test_every_number_of_terms_has_a_place():
-    rivals = [candidate(-1.0 - n / 10, 0) for n in range(6)] + [candidate(-9.0, 1)]
-    assert [one.level for one in choose(rivals, 4, 2, shrinking=False)] == [0, 0, 0, 1]
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("beam_mode", ["shrinking", "bounded"])
+@pytest.mark.parametrize("has_attention", [True, False])
+def test_each_step_keeps_what_a_look_at_every_token_keeps(
+    prefix_model, sources, monkeypatch, seed, beam_mode, has_attention
+):
+    """The law of the tensors: candidates one by one, with the states of the sentences."""
+    best, compared = ConstrainedRows.best, 0
+
+    def checked(self, scorer, readouts, alignment, scores, count, mask, lengths, shrinking):
+        nonlocal compared
+        if not has_attention:
+            alignment = None
+        found = best(self, scorer, readouts, alignment, scores, count, mask, lengths, shrinking)
+        steps, limits, widths = (one.tolist() for one in lengths)
+        logs = next(values for _, values in scorer.log_probs(readouts)).view(*scores.shape, -1)
+        for index in range(len(self.rows)):
+            candidates = []
+            for slot, score in enumerate(scores[index].tolist()):
+                if score == -math.inf:
+                    continue
+                log_probs = logs[index, slot].tolist()
+                if mask.eos[index, slot]:
+                    log_probs[EOS] = -math.inf
+                attention = None if alignment is None else alignment[index, slot].tolist()
+                left = limits[index] - steps[index]
+                own = (index, slot, score, log_probs, attention, left, mask.unk)
+                candidates += slow_candidates(self, *own)
+            levels = self._sentences[self.rows[index]].levels
+            expected = slow_choose(candidates, widths[index], levels, shrinking)
+            real = found.scores[index] > -math.inf
+            by_place = {(one.parent, one.token): one for one in candidates}
+            pairs = zip(found.parents[index][real], found.tokens[index][real], strict=True)
+            kept = [by_place[int(parent), int(token)] for parent, token in pairs]
+            # Tokens of a term that would do as well as each other tie, but for rounding.
+            assert [o.rank for o in kept] == pytest.approx([o.rank for o in expected], abs=1e-5)
+            assert sorted(o.level for o in kept) == sorted(o.level for o in expected)
+            credits = found.ranks - found.scores
+            for column, name in ((found.scores, "score"), (credits, "credit")):
+                values = [getattr(one, name) for one in kept]
+                assert column[index][real].tolist() == pytest.approx(values, abs=1e-5)
+            compared += len(expected)
+        return found
+
+    monkeypatch.setattr(ConstrainedRows, "best", checked)
+    constraints = draw_constraints(seed, sources, strict=seed != 3)
+    constraints[1] = Constraints(constraints[1].terms, constraints[1].spans, ((2,), (3, 4)))
+    constraints[4] = Constraints(constraints[4].terms, constraints[4].spans, (), chain((5, 1, 3)))
+    config = settings(beam_mode=beam_mode, beam=3 + seed % 3, forbid_unk=seed % 2 == 1)
+    search([prefix_model(seed, K)], sources, constraints, config, 2)
+    assert compared > 100
 
 
-def test_credit_counts_where_hypotheses_are_compared():
-    rivals = [candidate(-1.0, 0), candidate(-9.0, 1, credit=8.5), candidate(-2.0, 1)]
-    kept = choose(rivals, 2, 2, shrinking=False)
-    assert [one.score for one in kept] == [-9.0, -1.0]
-
-
-def test_finished_hypotheses_narrow_a_beam_that_shrinks():
-    rivals = [candidate(-1.0, 1, EOS), candidate(-2.0, 0), candidate(-3.0, 1), candidate(-4.0, 1)]
-    assert len(choose(list(rivals), 3, 2, shrinking=True)) == 3
-    assert len(choose(list(rivals), 3, 2, shrinking=False)) == 4
+def test_rows_are_refilled_and_tables_begun_anew(prefix_model, sources, monkeypatch):
+    model, constraints = prefix_model(4, K), draw_constraints(6, sources)
+    alone = [
+        search([model], [source], [one], settings(), 2)[0]
+        for source, one in zip(sources, constraints, strict=True)
+    ]
+    monkeypatch.setattr(constrained_beam, "MAX_STATES", 3)
+    batches = []
+    for start in (0, 4):
+        src, mask = pad(sources[start : start + 4])
+        with torch.inference_mode():
+            encoded = [model.encode(src, mask)]
+        own = constraints[start : start + 4]
+        batches.append(EncodedBatch(encoded, mask.sum(1), None, own))
+    found = search_batches([model], batches, settings(), 2, boundaries=BOUNDARIES)
+    assert [[one.ids for one in row] for row in found] == [[o.ids for o in row] for row in alone]

@@ -154,3 +154,21 @@ def test_phrases_with_forbidden_words_are_not_allowed(
     assert sentence(forbidden=((1, 2),), boundaries=WORDS).allows((2, 1))
     constrained = sentence(forbidden=((2,),), boundaries=boundaries)
     assert constrained.allows(text) == (not stands_in(text, (2,), boundaries))
+
+
+@given(texts, st.lists(sequences, min_size=1, max_size=4), st.sampled_from([WORDS, PIECES]))
+def test_steps_are_the_tokens_that_move_on_with_a_term(
+    text: list[int], terms: list[Tokens], boundaries: WordBoundaries
+) -> None:
+    one = sentence(*terms, boundaries=boundaries)
+    state = State()
+    for token in text:
+        steps = {step.token: step for step in one.steps(state)}
+        moves = {other: one.move(state, other) for other in range(1, 8)}
+        assert set(steps) == {other for other, move in moves.items() if move.rivals}
+        for other, step in steps.items():
+            move = moves[other]
+            assert (step.term, step.is_first) == (move.term, move.is_first)
+            assert step.is_last == (not move.state.begun)
+            assert one.level(move.state) == state.met.bit_count() + 1
+        state = moves[token].state

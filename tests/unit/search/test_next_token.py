@@ -8,8 +8,9 @@ from nmtkit.models.fast.int8 import Int8Matrix
 from nmtkit.models.fast.output_layer import FastOutputLayer
 from nmtkit.search import next_token
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS
-from nmtkit.search.next_token import GROUP_TOKENS, NextTokenScorer, TokenMask
+from nmtkit.search.next_token import NextTokenScorer, TokenMask
 from nmtkit.search.search_settings import MAX_LOG_PROB
+from nmtkit.search.token_blocks import GROUP_TOKENS
 from nmtkit.special_symbols import EOS, UNK
 
 HYPOTHESES = 4
