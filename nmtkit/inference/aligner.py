@@ -105,7 +105,7 @@ class Aligner:
         :raises DataError: a pair is too long for its alignment to fit into memory.
         :raises TypeError: `pairs` is a single string.
         """
-        scores = self.scores(pairs, tokenized, pair_name)
+        scores = self._scores(pairs, tokenized, pair_name)
         rounds = ROUNDS if rounds is None else rounds
         if rounds:
             scores = (
@@ -113,7 +113,7 @@ class Aligner:
             )
         return self._align(scores, counts)
 
-    def scores(
+    def _scores(
         self, pairs: Iterable[tuple[str, str]], tokenized: bool, pair_name: PairName
     ) -> Iterator[Score]:
         """Yield the scores of pairs, with attention; parameters and errors as in `align`."""
@@ -125,9 +125,9 @@ class Aligner:
             if counts is not None and score.src_tokens:
                 links = best_sources(score.alignment, len(score.tgt_tokens))
                 counts.add(score.src_tokens, score.tgt_tokens, links)
-            yield word_alignment(*self.words(score), score.alignment)
+            yield word_alignment(*self._words(score), score.alignment)
 
-    def words(self, score: Score) -> tuple[JoinedTokens, JoinedTokens]:
+    def _words(self, score: Score) -> tuple[JoinedTokens, JoinedTokens]:
         """Return the words of both sides of a pair, and the word of each of their tokens."""
         src_words, columns = self.model.src_text.join(score.src_tokens)
         tgt_words, rows = self.model.tgt_text.join(score.tgt_tokens)
@@ -236,12 +236,12 @@ def symmetric_links(
     if not rounds and backward is None:
         raise ModelError("attention alone has one direction; give a model of the other, too")
     pairs, again = tee(pairs)
-    scores = forward.scores(pairs, tokenized, pair_name)
+    scores = forward._scores(pairs, tokenized, pair_name)
     if backward is None:
         both = _learned(forward, zip(scores, repeat(None), strict=False), rounds)
     else:
         flipped = ((tgt, src) for src, tgt in again)
-        reverse = backward.scores(flipped, tokenized, pair_name)
+        reverse = backward._scores(flipped, tokenized, pair_name)
         scored = _same_words(forward, backward, zip(scores, reverse, strict=True), pair_name)
         both = (
             _learned(forward, scored, rounds) if rounds else _attention(forward, backward, scored)
@@ -262,8 +262,8 @@ def _same_words(
 ) -> Iterator[tuple[Score, Score]]:
     """Yield the scores of both models; raise ModelError if they have different words."""
     for number, (score, other) in enumerate(scores, start=1):
-        (src, _), (tgt, _) = forward.words(score)
-        if (tgt, src) != tuple(words for words, _ in backward.words(other)):
+        (src, _), (tgt, _) = forward._words(score)
+        if (tgt, src) != tuple(words for words, _ in backward._words(other)):
             raise ModelError(
                 f"{pair_name(number)}: the two models split it into different words; give models"
                 " of one prepared folder, the other trained with data.swap_sides"
@@ -277,7 +277,7 @@ def _learned(
     """Yield learned alignments of both directions."""
     for score, backward in learn(scores, rounds):
         assert score.alignment is not None
-        src, tgt = forward.words(score)
+        src, tgt = forward._words(score)
         yield word_alignment(src, tgt, score.alignment), word_alignment(tgt, src, backward)
 
 
@@ -288,6 +288,6 @@ def _attention(
     for score, other in scores:
         assert score.alignment is not None and other.alignment is not None
         yield (
-            word_alignment(*forward.words(score), score.alignment),
-            word_alignment(*backward.words(other), other.alignment),
+            word_alignment(*forward._words(score), score.alignment),
+            word_alignment(*backward._words(other), other.alignment),
         )

@@ -136,7 +136,8 @@ class LinkModel:
             near = diagonal(cells) if number < DIAGONAL_ROUNDS else np.float32(1)
             there = forward.posteriors(cells, cells.forward * near)
             back = backward.posteriors(cells, cells.backward * near)
-            counts = np.bincount(cells.words, there.links * back.links, len(cells.keys))
+            agreed = np.bincount(cells.words, there.links * back.links, len(cells.keys))
+            counts = agreed.astype(np.float64, copy=False)
             sources, targets = np.divmod(cells.keys, len(tgt.ids) + 1)
             if number + 1 < DIAGONAL_ROUNDS:
                 moves, prior = (jumps, jumps), 0.0

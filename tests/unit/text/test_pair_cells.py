@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmtkit.text import pair_cells
@@ -26,6 +26,7 @@ def token_pairs(pairs: list[tuple[list[int], list[int]]]) -> list[TokenPair]:
     ]
 
 
+@settings(deadline=None, max_examples=50)
 @given(sentence_pairs)
 def test_each_cell_has_the_key_of_its_words(pairs: list[tuple[list[int], list[int]]]) -> None:
     known = token_pairs(pairs)
