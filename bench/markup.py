@@ -193,7 +193,8 @@ def main(arguments: Sequence[str]) -> int:
     lines = list(islice(read_parallel(*options.text), options.lines))
     if options.gold:
         gold = read_gold_links(list(islice(read_lines(options.gold), options.lines)), options.gold)
-        rows = measure_gold(Aligner.load(options.model, device="cpu"), lines, gold)
+        texts = [(src, tgt) for src, tgt in lines]
+        rows = measure_gold(Aligner.load(options.model, device="cpu"), texts, gold)
         heading = f"{machine()}; {options.model}, {len(lines)} pairs with true links"
         write_report(options.output, f"{heading}\n\n{table(['what', 'share'], rows)}", rows)
         return 0
