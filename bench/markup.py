@@ -12,14 +12,22 @@ measurements:
 
 *Placed* is also measured for what is simplest: attention alone, each element from the first to the
 last word whose strongest link is to a word of the element.
+
+    python bench/markup.py --model MODEL --text SRC TGT --gold LINKS [--lines 1000]
+
+SRC and TGT are raw lines without markup whose true links are known, as in examples/toy-en-fr. An
+element is put around words of the source drawn at random: one word, and up to `MAX_PHRASE`. They
+have one true place: their links reach an interval of the target without gaps, whose words are
+linked to no others. Only *placed* is measured, by positions of words.
 """
 
 import argparse
+import random
 import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import compress, islice
+from itertools import compress, islice, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -27,13 +35,25 @@ import torch
 from timing import machine, report_progress, table, write_report
 
 from nmtkit import Aligner, Translator
+from nmtkit.evaluation.aer import GoldLinks, read_gold_links
+from nmtkit.inference.link_learning import ROUNDS
 from nmtkit.inference.markup_translator import MarkupTranslator
-from nmtkit.io.lines import read_parallel
+from nmtkit.io.lines import read_lines, read_parallel
 from nmtkit.text.markup import Element, MarkedText, Markup, parse_markup
 from nmtkit.text.markup_placement import Aligned, Place, place_elements
 from nmtkit.text.word_offsets import word_offsets
 
 SIGNS = re.compile(r"<[^<>]*>|&[A-Za-z0-9#]+;")
+MAX_PHRASE = 5
+"""Most words that an element is put around, where true links are known."""
+
+METHODS = (
+    ("placed in the reference, links learned from all pairs", ROUNDS, False),
+    ("the same by attention", 0, False),
+    ("the same by attention's strongest links alone", 0, True),
+)
+"""Name, rounds of learning, and whether the strongest links alone decide."""
+
 ATTRIBUTES = re.compile(r"\s.*", re.DOTALL)
 
 
@@ -73,23 +93,83 @@ def hard_places(elements: Sequence[Element], aligned: Aligned) -> list[Place]:
     return places
 
 
+def aligned_texts(
+    aligner: Aligner, texts: Sequence[tuple[str, str]], rounds: int
+) -> Iterator[Aligned]:
+    """Yield each target, and how its words are aligned with those of the source."""
+    for (src, tgt), alignment in zip(texts, aligner.align(texts, rounds=rounds), strict=True):
+        src_offsets = word_offsets(alignment.src_words, src)
+        tgt_offsets = word_offsets(alignment.tgt_words, tgt)
+        weights = alignment.matrix[: len(tgt_offsets), : len(src_offsets)].numpy()
+        yield Aligned(tgt, src_offsets, tgt_offsets, weights)
+
+
 def placed(
     aligner: Aligner, pairs: Sequence[tuple[MarkedText, MarkedText]], rounds: int, hard: bool
 ) -> Iterator[list[tuple[str, str]]]:
     """Yield name and words of each element of the sources, as they are put into the targets."""
     texts = [(src.text, tgt.text) for src, tgt in pairs]
-    alignments = aligner.align(texts, rounds=rounds)
-    for (src, tgt), alignment in zip(pairs, alignments, strict=True):
-        src_offsets = word_offsets(alignment.src_words, src.text)
-        tgt_offsets = word_offsets(alignment.tgt_words, tgt.text)
-        weights = alignment.matrix[: len(tgt_offsets), : len(src_offsets)].numpy()
-        aligned = Aligned(tgt.text, src_offsets, tgt_offsets, weights)
+    for (src, _), aligned in zip(pairs, aligned_texts(aligner, texts, rounds), strict=True):
         places = (hard_places if hard else place_elements)(src.elements, aligned)
         yield [
             (name_of(element), words_at(aligned, place))
             for element, place in zip(src.elements, places, strict=True)
             if element.closing
         ]
+
+
+def true_places(gold: GoldLinks, words: int) -> dict[tuple[int, int], Place]:
+    """Return the phrases of a source that have one true place, and their places.
+
+    :param gold: links of the pair.
+    :param words: of the source.
+    :return: first word and the one behind the last.
+    """
+    places = {}
+    for first in range(words):
+        for stop in range(first + 1, min(first + MAX_PHRASE, words) + 1):
+            inside = {target for source, target in gold.sure if first <= source < stop}
+            outside = {target for source, target in gold.sure if not first <= source < stop}
+            gaps = any(after - before > 1 for before, after in pairwise(sorted(inside)))
+            if inside and not gaps and not inside & outside:
+                places[first, stop] = Place(min(inside), max(inside) + 1)
+    return places
+
+
+def drawn(gold: GoldLinks, words: int, source: random.Random) -> list[tuple[int, int, Place]]:
+    """Return a word and a longer phrase drawn at random, if there are any, and their places."""
+    places = true_places(gold, words)
+    kinds = [[key for key in places if (key[1] - key[0] > 1) is longer] for longer in (False, True)]
+    return [(*key, places[key]) for keys in kinds if keys for key in [source.choice(keys)]]
+
+
+def placed_right(
+    aligner: Aligner,
+    texts: Sequence[tuple[str, str]],
+    gold: Sequence[GoldLinks],
+    rounds: int,
+    hard: bool,
+) -> tuple[int, int]:
+    """Return how many elements around words drawn at random are placed right, and of how many."""
+    source = random.Random(1)
+    right = total = 0
+    for links, aligned in zip(gold, aligned_texts(aligner, texts, rounds), strict=True):
+        for first, stop, place in drawn(links, len(aligned.src), source):
+            element = Element(aligned.src[first][0], aligned.src[stop - 1][1], "<b>", "</b>")
+            found = (hard_places if hard else place_elements)([element], aligned)
+            right, total = right + (found == [place]), total + 1
+    return right, total
+
+
+def measure_gold(
+    aligner: Aligner, texts: Sequence[tuple[str, str]], gold: Sequence[GoldLinks]
+) -> list[list[str]]:
+    """Return the rows of the table of texts whose true links are known."""
+    rows = []
+    for name, rounds, hard in METHODS:
+        right, total = placed_right(aligner, texts, gold, rounds, hard)
+        rows.append([name, f"{100 * right / total:.1f} % of {total}"])
+    return rows
 
 
 def words_at(aligned: Aligned, place: Place) -> str:
@@ -104,12 +184,20 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--model", required=True)
     parser.add_argument("--text", nargs=2, required=True, metavar="FILE")
+    parser.add_argument("--gold", metavar="LINKS", help="true links; the text has no markup")
     parser.add_argument("--lines", type=int, default=1000)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--output", type=Path)
     options = parser.parse_args(arguments)
     torch.set_num_threads(options.threads)
     lines = list(islice(read_parallel(*options.text), options.lines))
+    if options.gold:
+        gold = read_gold_links(list(islice(read_lines(options.gold), options.lines)), options.gold)
+        texts = [(src, tgt) for src, tgt in lines]
+        rows = measure_gold(Aligner.load(options.model, device="cpu"), texts, gold)
+        heading = f"{machine()}; {options.model}, {len(lines)} pairs with true links"
+        write_report(options.output, f"{heading}\n\n{table(['what', 'share'], rows)}", rows)
+        return 0
     marked = [
         (parse_markup(src, Markup.HTML), parse_markup(tgt, Markup.HTML)) for src, tgt in lines
     ]
@@ -129,11 +217,7 @@ def main(arguments: Sequence[str]) -> int:
     aligner = Aligner.load(options.model, device="cpu")
     rows = [["lines with all markup", f"{100 * kept / len(lines):.1f} %"]]
     rows.append(["elements with the reference's words", f"{100 * words / total:.1f} %"])
-    for name, rounds, hard in (
-        ("placed in the reference, links learned from all pairs", 3, False),
-        ("the same by attention", 0, False),
-        ("the same by attention's strongest links alone", 0, True),
-    ):
+    for name, rounds, hard in METHODS:
         right = sum(map(same, placed(aligner, pairs, rounds, hard), expected))
         rows.append([name, f"{100 * right / total:.1f} %"])
     heading = f"{machine()}; {options.model}, {len(lines)} pairs, {total} elements with contents"

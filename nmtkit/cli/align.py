@@ -52,7 +52,6 @@ NEED_WEIGHTS = ("--soft", "--show", "--plot", "--lexicon")
         *excludes("--composition", *NEED_TARGET, because="it takes SRC alone"),
         exclusive("--composition", "--tag", because="a line may begin with its tag"),
         exclusive("--soft", "--show"),
-        needs("--symmetrize", "--reverse-model"),
         needs("--reverse-model", "--symmetrize"),
         *excludes("--symmetrize", *NEED_WEIGHTS, because="it has links, not weights"),
         needs("--min-count", "--lexicon"),
@@ -95,21 +94,22 @@ NEED_WEIGHTS = ("--soft", "--show", "--plot", "--lexicon")
         type=click.IntRange(min=0),
         metavar="N",
         help="Rounds of learning which words translate each other, from the pairs themselves; 0:"
-        " attention alone.  [default: 3, of weights 0]",
+        " attention alone.  [default: 6, of weights 0]",
     ),
     option(
         "--symmetrize",
         type=click.Choice(["intersection", "union", "grow-diag-final-and"]),
         metavar="METHOD",
         common=True,
-        help="Combine the links of this model and of --reverse-model. METHOD is intersection, union"
-        " or grow-diag-final-and (Koehn et al. 2003).",
+        help="Combine the links of both directions. METHOD is intersection, union or"
+        " grow-diag-final-and (Koehn et al. 2003).",
     ),
     option(
         "--reverse-model",
         type=FOLDER,
         metavar="DIR",
-        help="Model of the other direction, for --symmetrize.",
+        help="Model of the other direction, for --symmetrize. Its attention counts, too; --rounds 0"
+        " needs it.",
     ),
 )
 @group(
@@ -183,12 +183,12 @@ def command(
     """Align the words of each line of SRC with those of the same line of TGT.
 
     Each pair gives one line: links 'i-j' from source word i to target word j, counted from 0. Every
-    target word is linked to the source word with the highest weight, never to </s>. The attention
-    is weighted by how often words translate each other in all pairs; some 30,000 are read first.
+    target word is linked to the source word with the highest weight, never to </s>. Which words
+    translate each other is learned from all pairs, in both directions; some 30,000 are read first.
     Words are those after tokenisation; BPE pieces are joined. With --symmetrize words
-    may have any number of links. With --soft a line is a JSON object with the words, and for each
-    target word the attention to the source words; both sides end with </s>. --show splits matrices
-    that are wider than the terminal.
+    may have any number of links, or none. With --soft a line is a JSON object with the words, and
+    for each target word the attention to the source words; both sides end with </s>. --show splits
+    matrices that are wider than the terminal.
 
     A table of word translations has lines 'target source p(target|source)', as Moses's lex.f2e,
     ordered by source word, the most probable first. Words are the model's tokens, with BPE
@@ -203,6 +203,7 @@ def command(
       nmtkit align -m model test.en test.fr > test.links
       head -3 test.en | nmtkit align -m model - first3.fr --plot pictures
       nmtkit align -m model test.en test.fr --gold test.gold
+      nmtkit align -m model train.en train.fr --symmetrize grow-diag-final-and -o train.links
       nmtkit align -m model train.en train.fr --lexicon model/lexicon.gz
 
     """
@@ -221,6 +222,8 @@ def command(
             force,
         )
         return
+    if symmetrize and rounds == 0 and not reverse_model:
+        raise click.UsageError("--symmetrize with --rounds 0 needs --reverse-model.")
     if target is None:
         raise click.UsageError("Missing argument 'TGT'; only --composition takes SRC alone.")
     from nmtkit.io.lines import line_locator, open_output, read_lines, read_parallel
@@ -256,9 +259,12 @@ def command(
 
             counts = LinkCounts()
         lines: Iterator[tuple[str, list[tuple[int, int]]]]
-        if reverse_model:
-            backward = Aligner.load(reverse_model, device, batch_size, shared_parameters(params))
-            method = Symmetrization(symmetrize or "")
+        if symmetrize:
+            backward = None
+            if reverse_model:
+                params = shared_parameters(params)
+                backward = Aligner.load(reverse_model, device, batch_size, params)
+            method = Symmetrization(symmetrize)
             both = symmetric_links(aligner, backward, pairs, method, tokenized, pair_name, rounds)
             lines = ((moses_links(one), one) for one in both)
         else:

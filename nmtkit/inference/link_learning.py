@@ -1,114 +1,203 @@
-"""Links that take the target word itself into account: attention beside word translations.
+"""Links learned from many sentence pairs: two hidden Markov models that agree, and attention.
 
 Attention looks at the source before the target word is known (Bahdanau et al. 2015, eq. (6)), so
-that alone it links poorly. Over many pairs, the words that are linked to a source word say how
-likely each translation is. As in the models of Brown et al. 1993, with the attention in place of
-their prior, the weight of source word j for target word i becomes
+that alone it links poorly. A hidden Markov model of each direction (`text/hmm_alignment.py`) learns
+which words translate each other. Both are estimated together (Liang, Taskar and Klein 2006): words
+are counted by
 
-    w_ij = alpha_ij^a t(y_i | x_j) / sum_j' alpha_ij'^a t(y_i | x_j')
+    q_ij = p(a_i = j | x, y) p(b_j = i | x, y)
 
-where t(y | x) is the share of y among all weights of x, from the round before: at first from alpha
-itself. `</s>` of the source takes the words that nothing translates.
+the product of what both expect of a link, and so a rare word does not gather what has no
+translation. Shares are those of a Dirichlet prior with parameter v (variational Bayes, as in Dyer
+et al. 2013):
+
+    t(y | x) = exp(psi(q(x, y) + v) - psi(q(x) + v n_x))
+
+where psi is the digamma function, q(x, y) the sum of q_ij over all links of x and y, and n_x the
+number of words that x meets. Two things are known beforehand. At first links are near the diagonal,
+with weight exp(-lambda |i / T_y - j / T_x|). And always attention says something: a weight of
+(alpha_ij / max_j' alpha_ij')^a in one direction, and with the maximum over i' in the other.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
 
-from nmtkit.inference.scorer import Score
-from nmtkit.model_folder import LoadedModel
-from nmtkit.special_symbols import EOS
-from nmtkit.text.link_cells import Ids, LinkCells, PriorLinks, Weights, shares
-from nmtkit.text.translation_table import TranslationTable
+from nmtkit.text.hmm_alignment import HMM, MAX_JUMP, Floats, smoothed
+from nmtkit.text.pair_cells import Ids, PairCells, TokenPair, Weights
 
-ROUNDS = 3
+ROUNDS = 6
 """Default number of rounds of estimation."""
+
+DIAGONAL_ROUNDS = 3
+"""The first rounds, in which links are near the diagonal."""
+
+DIAGONAL_TENSION = 4.0
+"""lambda."""
 
 ATTENTION_EXPONENT = 0.5
 """a: attention is less certain than it seems."""
 
-MIN_TRANSLATION = 1e-6
+MIN_ATTENTION = 1e-4
+"""Added to attention weights."""
+
+DIRICHLET = 0.1
+"""v: below 1, so that few words translate a word."""
+
+UNMET = np.float32(1e-6)
 """t(y | x) of words that have not been met together."""
 
 MAX_CELLS = 20_000_000
-"""Pairs of positions to learn from; each takes 20 bytes."""
+"""Pairs of positions to learn from; each takes 28 bytes."""
+
+MAX_PAIR_CELLS = 4_000_000
+"""Pairs of positions of the longest sentence pair whose links are learned."""
+
+WINDOW_CELLS = 4_000_000
+"""Pairs of positions whose links are computed at a time."""
 
 
-class PairIds(NamedTuple):
-    """Ids of the tokens of a pair; `</s>` is the last of the source, and is not in the target."""
+class AttendedPair(NamedTuple):
+    """Tokens of a sentence pair without `</s>`, and alpha_ij between them. Shape: [T_y, T_x]."""
 
-    src: Ids
-    tgt: Ids
+    src: Sequence[str]
+    tgt: Sequence[str]
+    attention: Weights
+
+    @property
+    def is_learnable(self) -> bool:
+        """Whether both sides have words, and not too many."""
+        return 0 < self.attention.size <= MAX_PAIR_CELLS
+
+
+class Links(NamedTuple):
+    """Probabilities of the links of a sentence pair; what is missing to 1 is that of no link.
+
+    forward: of the source words for each target word. Shape: [T_y, T_x]. backward: of the target
+    words for each source word. Shape: [T_x, T_y].
+    """
+
+    forward: Weights
+    backward: Weights
+
+
+@dataclass(frozen=True)
+class TokenIds:
+    """Numbers of the tokens of one side; all that are unknown have the last one.
+
+    frequencies: share of each token in the text, above 0. Shape: [tokens + 1].
+    """
+
+    ids: Mapping[str, int]
+    frequencies: Weights
 
     @classmethod
-    def of(cls, src: Sequence[str], tgt: Sequence[str], model: LoadedModel) -> "PairIds":
+    def of(cls, sentences: Iterable[Sequence[str]]) -> "TokenIds":
+        """Give each token of a text a number."""
+        counts: dict[str, int] = {}
+        for sentence in sentences:
+            for token in sentence:
+                counts[token] = counts.get(token, 0) + 1
+        numbers = np.array([*counts.values(), 1], np.float32)
+        return cls(dict(zip(counts, range(len(counts)), strict=True)), numbers / numbers.sum())
+
+    def __call__(self, tokens: Sequence[str]) -> Ids:
         """Return the ids of tokens."""
-        src_ids, tgt_ids = [*model.src_vocab.ids(src), EOS], model.tgt_vocab.ids(tgt)
-        return cls(np.array(src_ids, np.int64), np.array(tgt_ids, np.int64))
+        return np.array([self.ids.get(token, len(self.ids)) for token in tokens], np.int64)
 
 
-def learn_links(
-    scores: Iterable[Score], model: LoadedModel, rounds: int = ROUNDS
-) -> tuple[TranslationTable, Iterator[Score]]:
-    """Learn p(target | source) from scored pairs, and return it with all of them.
+@dataclass(frozen=True)
+class LinkModel:
+    """Two models of many sentence pairs. keys: words that were met, as in `PairCells`."""
 
-    :param scores: with alignments; read until they have `MAX_CELLS` pairs of positions.
-    """
-    scores = iter(scores)
-    read = list(_until_full(scores))
-    cells = LinkCells.of((_prior_links(score, model) for score in read), len(model.tgt_vocab))
-    weights = np.power(cells.prior, 1 / ATTENTION_EXPONENT)  # alpha_ij
-    for _ in range(rounds - 1):
-        translations = shares(cells.counts(weights), cells.sources)
-        weights = cells.weights(np.maximum(translations, MIN_TRANSLATION))
-    translations = shares(cells.counts(weights), cells.sources)
-    table = TranslationTable(cells.keys, translations, cells.tgt_words)
-    return table, chain(read, scores)
+    src: TokenIds
+    tgt: TokenIds
+    keys: Ids
+    forward: HMM
+    backward: HMM
+
+    @classmethod
+    def learn(cls, pairs: Sequence[AttendedPair], rounds: int = ROUNDS) -> "LinkModel":
+        """Estimate both models.
+
+        :param pairs: sentence pairs; see `learnable`.
+        :param rounds: at least 1.
+        """
+        src, tgt = TokenIds.of(pair.src for pair in pairs), TokenIds.of(pair.tgt for pair in pairs)
+        known = (_token_pair(pair, src, tgt) for pair in pairs)
+        cells = PairCells.of(known, len(tgt.ids) + 1)
+        strengths, jumps = np.ones(len(cells.keys) + 1, np.float32), np.ones(2 * MAX_JUMP + 1)
+        forward = HMM(strengths, jumps, tgt.frequencies)
+        backward = HMM(strengths, jumps, src.frequencies, to_target=False)
+        for number in range(rounds):
+            near = diagonal(cells) if number < DIAGONAL_ROUNDS else np.float32(1)
+            there = forward.posteriors(cells, cells.forward * near)
+            back = backward.posteriors(cells, cells.backward * near)
+            agreed = np.bincount(cells.words, there.links * back.links, len(cells.keys))
+            counts = agreed.astype(np.float64, copy=False)
+            sources, targets = np.divmod(cells.keys, len(tgt.ids) + 1)
+            if number + 1 < DIAGONAL_ROUNDS:
+                moves, prior = (jumps, jumps), 0.0
+            else:
+                moves, prior = (smoothed(there.jumps), smoothed(back.jumps)), DIRICHLET
+            forward = HMM(shares(counts, sources, prior), moves[0], tgt.frequencies)
+            backward = HMM(shares(counts, targets, prior), moves[1], src.frequencies, False)
+        return cls(src, tgt, cells.keys, forward, backward)
+
+    def links(self, pairs: Iterable[AttendedPair]) -> list[Links]:
+        """Return the links of sentence pairs, which need not be those that were learned from."""
+        known = (_token_pair(pair, self.src, self.tgt) for pair in pairs)
+        cells = PairCells.of(known, len(self.tgt.ids) + 1, self.keys)
+        there = self.forward.posteriors(cells, cells.forward).links
+        back = self.backward.posteriors(cells, cells.backward).links
+        return [
+            Links(cells.matrix(there, number), cells.matrix(back, number).T)
+            for number in range(len(cells))
+        ]
 
 
-def _prior_links(score: Score, model: LoadedModel) -> PriorLinks:
-    """Return the ids of a pair, and alpha_ij^a."""
-    assert score.alignment is not None
-    ids = PairIds.of(score.src_tokens, score.tgt_tokens, model)
-    attention = score.alignment[: len(ids.tgt)].numpy()
-    return PriorLinks(*ids, np.power(attention, ATTENTION_EXPONENT))
-
-
-def _until_full(scores: Iterable[Score]) -> Iterator[Score]:
-    """Yield scores until they have `MAX_CELLS` pairs of positions."""
-    number = 0
-    for score in scores:
-        yield score
-        number += (len(score.src_tokens) + 1) * len(score.tgt_tokens)
-        if number >= MAX_CELLS:
+def learnable(pairs: Iterable[AttendedPair]) -> Iterator[AttendedPair]:
+    """Yield the pairs to learn from, until they have `MAX_CELLS` pairs of positions."""
+    cells = 0
+    for pair in pairs:
+        if pair.is_learnable:
+            yield pair
+            cells += pair.attention.size
+        if cells >= MAX_CELLS:
             return
 
 
-def with_translations(
-    matrix: Tensor,
-    src: Sequence[str],
-    tgt: Sequence[str],
-    model: LoadedModel,
-    table: TranslationTable,
-) -> Tensor:
-    """Return an alignment of tokens whose rows of target tokens are w_ij.
+def shares(counts: Floats, words: Ids, prior: float = DIRICHLET) -> Weights:
+    """Return t of each key, and `UNMET` behind them.
 
-    :param matrix: alpha_ij, `</s>` the last column and, if the target is finished, the last row.
+    :param counts: q(x, y) of each key.
+    :param words: x of each key.
+    :param prior: v; 0: plain shares.
     """
-    weights = matrix.clone()
-    attention = matrix[: len(tgt)].numpy()
-    ids = PairIds.of(src, tgt, model)
-    weights[: len(tgt)] = torch.from_numpy(link_weights(attention, ids, table))
-    return weights
+    totals = np.bincount(words, counts) + prior * np.bincount(words)
+    if prior:
+        logs = [torch.from_numpy(values).digamma().numpy() for values in (counts + prior, totals)]
+        found = np.exp(logs[0] - logs[1][words])
+    else:
+        found = counts / np.maximum(totals, np.finfo(float).tiny)[words]
+    return np.append(found, UNMET).astype(np.float32)
 
 
-def link_weights(attention: Weights, ids: PairIds, table: TranslationTable) -> Weights:
-    """Return w_ij of a pair; rows sum to 1. Shape: [T_y, T_x], `</s>` of the target left out."""
-    known = np.maximum(table.matrix(*ids), MIN_TRANSLATION).astype(np.float32)
-    weights = np.power(attention, ATTENTION_EXPONENT) * known
-    normalized: Weights = weights / weights.sum(1, keepdims=True)
-    return normalized
+def diagonal(cells: PairCells) -> Weights:
+    """Return the weight of each cell that is near the diagonal."""
+    parts = [np.empty(0, np.float32)]
+    for src, tgt in zip(cells.src, cells.tgt, strict=True):
+        i, j = ((np.arange(len(ids)) + 0.5) / max(len(ids), 1) for ids in (tgt, src))
+        parts.append(np.exp(-DIAGONAL_TENSION * np.abs(i[:, None] - j), dtype=np.float32).ravel())
+    return np.concatenate(parts)
+
+
+def _token_pair(pair: AttendedPair, src: TokenIds, tgt: TokenIds) -> TokenPair:
+    """Return the ids of a pair, and what its attention says."""
+    attention = pair.attention.astype(np.float32) + np.float32(MIN_ATTENTION)
+    weights = [attention / attention.max(axis, keepdims=True, initial=0) for axis in (1, 0)]
+    forward, backward = (np.power(one, np.float32(ATTENTION_EXPONENT)) for one in weights)
+    return TokenPair(src(pair.src), tgt(pair.tgt), forward, backward)

@@ -20,8 +20,8 @@ import numpy as np
 
 from nmtkit.config import SearchSettings
 from nmtkit.errors import DataError
-from nmtkit.inference.link_learning import with_translations
 from nmtkit.inference.stream_batching import windows
+from nmtkit.inference.translated_links import with_translations
 from nmtkit.inference.translation import Source, Translation, aligned_words
 from nmtkit.inference.translator import Translator
 from nmtkit.inference.word_alignment import Alignment

@@ -8,6 +8,9 @@ from torch import Tensor
 
 from nmtkit.special_symbols import EOS_WORD
 
+UNLINKED = 4.0
+"""How many times the weight of its best word `</s>` has for a word without a link."""
+
 JoinedTokens = tuple[list[str], list[int]]
 """The words of a sentence, and for each token the index of its word (`TextPipeline.join`)."""
 
@@ -46,6 +49,14 @@ class Alignment:
         """
         best = best_sources(self.matrix, len(self.tgt_words))
         return [(source, target) for target, source in enumerate(best)]
+
+    def is_linked(self, target: int) -> bool:
+        """Return whether a target word has a link: `</s>` has not far more weight than any word.
+
+        :param target: its position, from 0.
+        """
+        *words, end = self.matrix[target].tolist()
+        return bool(words) and end <= UNLINKED * max(words)
 
     def moses(self) -> str:
         """Format the hard alignment as Moses does: `0-0 2-1 1-2`, source first."""

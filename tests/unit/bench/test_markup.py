@@ -1,9 +1,12 @@
 """What counts as kept and placed in the measurement of markup."""
 
+import random
+
 import markup
 import numpy as np
 import pytest
 
+from nmtkit.evaluation.aer import GoldLinks
 from nmtkit.text.markup import Markup, parse_markup
 from nmtkit.text.markup_placement import Aligned, Place
 
@@ -36,3 +39,27 @@ def test_hard_places_reach_from_the_first_to_the_last_link() -> None:
     aligned = Aligned("x y z", [(0, 1), (2, 3)], [(0, 1), (2, 3), (4, 5)], weights)
     assert markup.hard_places(elements, aligned) == [Place(0, 3)]
     assert markup.words_at(aligned, Place(0, 3)) == "x y z"
+
+
+def test_a_phrase_has_a_true_place_if_its_links_and_no_others_reach_one_interval() -> None:
+    gold = GoldLinks(frozenset({(0, 1), (1, 0), (2, 2), (3, 2), (4, 3), (4, 5), (5, 4)}))
+    found = markup.true_places(gold, 6)
+    assert {key: place for key, place in found.items() if key[1] - key[0] == 1} == {
+        (0, 1): Place(1, 2),
+        (1, 2): Place(0, 1),
+        (5, 6): Place(4, 5),
+    }
+    assert found[0, 2] == Place(0, 2)
+    assert found[2, 4] == Place(2, 3)
+    assert found[4, 6] == Place(3, 6)
+    assert (1, 3) not in found and (3, 5) not in found
+
+
+def test_a_word_and_a_longer_phrase_are_drawn() -> None:
+    gold = GoldLinks(frozenset((word, word) for word in range(4)))
+    for seed in range(10):
+        one, more = markup.drawn(gold, 4, random.Random(seed))
+        assert one[1] - one[0] == 1 and 2 <= more[1] - more[0] <= markup.MAX_PHRASE
+        for first, stop, place in (one, more):
+            assert place == Place(first, stop)
+    assert markup.drawn(GoldLinks(frozenset()), 4, random.Random(1)) == []

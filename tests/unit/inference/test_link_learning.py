@@ -1,127 +1,157 @@
-"""Links that are learned from many pairs: laws, and a slow reference."""
+"""Links that are learned from many pairs: laws, and text whose links are known."""
 
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
-import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmtkit.inference import link_learning
-from nmtkit.inference.link_learning import ATTENTION_EXPONENT, PairIds, learn_links, link_weights
-from nmtkit.inference.scorer import Score
-from nmtkit.model_folder import LoadedModel
+from nmtkit.inference.link_learning import (
+    DIRICHLET,
+    UNMET,
+    AttendedPair,
+    LinkModel,
+    TokenIds,
+    diagonal,
+    learnable,
+    shares,
+)
+from nmtkit.text.pair_cells import PairCells, TokenPair, Weights
 
-SRC, TGT = "abcd", "wxyz"
-
-same_model = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-"""The model is not changed."""
-
-
-@pytest.fixture
-def model(make_model: Callable[..., LoadedModel]) -> LoadedModel:
-    return make_model(1, src=" ".join(SRC), tgt=" ".join(TGT))
-
-
-def scored(src: str, tgt: str, attention: Sequence[Sequence[float]] | None = None) -> Score:
-    """Return a pair of words of one letter; by default its attention is uniform."""
-    shape = len(tgt) + 1, len(src) + 1
-    matrix = torch.full(shape, 1 / shape[1])
-    if attention is not None:
-        matrix[: len(tgt)] = torch.tensor(attention)
-    return Score(0.0, [0.0] * shape[0], list(src), list(tgt), matrix)
+SRC, TGT = "abcdefghijklm", "nopqrstuvwxyz"
 
 
-def learned(
-    scores: Sequence[Score], model: LoadedModel, rounds: int
-) -> list[np.ndarray[tuple[int, int], np.dtype[np.float32]]]:
-    """Return the weights of each pair."""
-    table, rest = learn_links(scores, model, rounds)
-    again = list(rest)
-    assert again == list(scores)
-    return [
-        link_weights(score.alignment[: len(score.tgt_tokens)].numpy(), ids, table)
-        for score in again
-        if score.alignment is not None
-        for ids in [PairIds.of(score.src_tokens, score.tgt_tokens, model)]
-    ]
+def attended(src: str, tgt: str) -> AttendedPair:
+    """Return a pair of words of one letter whose attention tells nothing."""
+    return AttendedPair(list(src), list(tgt), np.ones((len(tgt), len(src)), np.float32))
 
 
-pairs = st.lists(
-    st.tuples(st.text(SRC, max_size=5), st.text(TGT, max_size=5), st.integers(0, 2**32 - 1)),
+def known_text(size: int) -> list[tuple[str, str, list[int]]]:
+    """Sentences whose first word comes third in the target; the last value: sources in order."""
+    random = np.random.default_rng(1)
+    result = []
+    for _ in range(size):
+        words = random.permutation(len(SRC))[: random.integers(2, 7)].tolist()
+        order = [*range(1, min(3, len(words))), 0, *range(3, len(words))]
+        src = "".join(SRC[word] for word in words)
+        result.append((src, "".join(TGT[words[place]] for place in order), order))
+    return result
+
+
+def share_right(links: Sequence[Weights], orders: Sequence[list[int]]) -> float:
+    """Return the share of words whose strongest link is right."""
+    found = [one.argmax(1) == order for one, order in zip(links, orders, strict=True)]
+    return float(np.concatenate(found).mean())
+
+
+def test_both_directions_find_the_words_of_a_text_with_other_order() -> None:
+    text = known_text(200)
+    pairs = [attended(src, tgt) for src, tgt, _ in text]
+    links = LinkModel.learn(pairs).links(pairs)
+    orders = [order for _, _, order in text]
+    assert share_right([found.forward for found in links], orders) > 0.97
+    inverse = [np.argsort(order).tolist() for order in orders]
+    assert share_right([found.backward for found in links], inverse) > 0.97
+
+
+def test_words_without_a_translation_are_linked_to_nothing() -> None:
+    text = [(src, tgt[:1] + "-" + tgt[1:]) for src, tgt, _ in known_text(80)]
+    pairs = [attended(src, tgt) for src, tgt in text]
+    links = LinkModel.learn(pairs).links(pairs)
+    linked = np.mean([found.forward[1].sum() for found in links])
+    others = np.mean([np.delete(found.forward, 1, 0).sum(1).mean() for found in links])
+    assert linked < 0.2 and others > 0.8
+
+
+letters = st.lists(
+    st.tuples(st.text(SRC[:3], min_size=1, max_size=4), st.text(TGT[:3], min_size=1, max_size=4)),
     min_size=1,
-    max_size=6,
+    max_size=5,
 )
 
 
-def random_scores(texts: Sequence[tuple[str, str, int]]) -> list[Score]:
-    scores = []
-    for src, tgt, seed in texts:
-        weights = np.random.default_rng(seed).dirichlet(np.ones(len(src) + 1), len(tgt))
-        scores.append(scored(src, tgt, weights.tolist() if len(tgt) else None))
-    return scores
-
-
-def slowly_learned(scores: Sequence[Score], rounds: int) -> list[list[list[float]]]:
-    """The same by dictionaries, as the module's docstring says it."""
-    sources = [[*score.src_tokens, "</s>"] for score in scores]
-    attention = [score.alignment.tolist() for score in scores if score.alignment is not None]
-    weights = attention
-    for _ in range(rounds):
-        counts: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
-        for score, source, matrix in zip(scores, sources, weights, strict=True):
-            for target, row in zip(score.tgt_tokens, matrix, strict=False):
-                for word, weight in zip(source, row, strict=True):
-                    counts[word][target] += weight
-        weights = []
-        for score, source, matrix in zip(scores, sources, attention, strict=True):
-            rows = []
-            for target, alphas in zip(score.tgt_tokens, matrix, strict=False):
-                row = [
-                    alpha**ATTENTION_EXPONENT
-                    * max(counts[word][target] / sum(counts[word].values()), 1e-6)
-                    for word, alpha in zip(source, alphas, strict=True)
-                ]
-                rows.append([value / sum(row) for value in row])
-            weights.append(rows)
-    return weights
-
-
-@same_model
-@given(pairs, st.integers(1, 4))
-def test_weights_are_those_of_the_slow_reference(
-    model: LoadedModel, texts: list[tuple[str, str, int]], rounds: int
+@settings(deadline=None, max_examples=50)
+@given(letters, st.integers(1, 5))
+def test_probabilities_of_links_add_up_to_at_most_one(
+    texts: list[tuple[str, str]], rounds: int
 ) -> None:
-    scores = random_scores(texts)
-    expected = slowly_learned(scores, rounds)
-    for weights, slow in zip(learned(scores, model, rounds), expected, strict=True):
-        assert np.allclose(weights, np.array(slow).reshape(weights.shape), rtol=1e-3, atol=1e-5)
+    pairs = [attended(src, tgt) for src, tgt in texts]
+    for found in LinkModel.learn(pairs, rounds).links(pairs):
+        for weights in found:
+            assert weights.min() >= 0 and weights.sum(1).max() <= 1 + 1e-4
 
 
-@same_model
-@given(pairs)
-def test_rows_add_up_to_one(model: LoadedModel, texts: list[tuple[str, str, int]]) -> None:
-    for weights in learned(random_scores(texts), model, 3):
-        assert np.allclose(weights.sum(1), 1, atol=1e-5)
+@settings(deadline=None, max_examples=50)
+@given(letters)
+def test_sides_can_be_exchanged(texts: list[tuple[str, str]]) -> None:
+    pairs = [attended(src, tgt) for src, tgt in texts]
+    flipped = [AttendedPair(pair.tgt, pair.src, pair.attention.T) for pair in pairs]
+    there = LinkModel.learn(pairs, 4).links(pairs)
+    back = LinkModel.learn(flipped, 4).links(flipped)
+    for one, other in zip(there, back, strict=True):
+        assert np.allclose(one.forward, other.backward, atol=1e-3)
+        assert np.allclose(one.backward, other.forward, atol=1e-3)
 
 
-def test_words_are_linked_that_come_together_where_attention_tells_nothing(
-    model: LoadedModel,
-) -> None:
-    texts = [("ab", "wx"), ("bc", "xy"), ("ca", "yw"), ("ad", "zw"), ("db", "xz")]
-    scores = [scored(src, tgt) for src, tgt in texts]
-    for (src, tgt), weights in zip(texts, learned(scores, model, 5), strict=True):
-        best = [src[index] for index in weights[:, :-1].argmax(1)]
-        assert best == [SRC[TGT.index(word)] for word in tgt]
+def test_attention_decides_where_words_tell_nothing() -> None:
+    pairs = [attended("ab", "no")] * 5
+    sure = np.array([[0.01, 0.99], [0.99, 0.01]], np.float32)
+    pairs += [AttendedPair(["a", "b"], ["n", "o"], sure)] * 5
+    plain, guided = (LinkModel.learn(some).links(some)[0] for some in (pairs[:5], pairs[5:]))
+    assert guided.forward[0, 1] > plain.forward[0, 1]
+    assert guided.backward[1, 0] > plain.backward[1, 0]
 
 
-def test_pairs_beyond_those_that_are_learned_from_come_back_too(
-    model: LoadedModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_shares_are_those_of_a_dirichlet_prior() -> None:
+    counts, words = np.array([2.0, 0.0, 5.0]), np.array([1, 1, 4])
+
+    def digamma(x: float) -> float:
+        total = 0.0
+        while x < 30:
+            total -= 1 / x
+            x += 1
+        return total + float(np.log(x)) - 1 / (2 * x) - 1 / (12 * x**2)
+
+    expected = [
+        np.exp(digamma(2 + DIRICHLET) - digamma(2 + 2 * DIRICHLET)),
+        np.exp(digamma(DIRICHLET) - digamma(2 + 2 * DIRICHLET)),
+        1.0,
+        UNMET,
+    ]
+    assert shares(counts, words).tolist() == pytest.approx(expected, rel=1e-4)
+    assert shares(counts, words, 0.0).tolist() == pytest.approx([1, 0, 1, UNMET])
+
+
+def test_the_diagonal_has_the_largest_weight() -> None:
+    ones = np.ones((3, 3), np.float32)
+    pair = TokenPair(np.arange(3), np.arange(3), ones, ones)
+    cells = PairCells.of([pair], 3)
+    weights = cells.matrix(diagonal(cells), 0)
+    assert weights.argmax(1).tolist() == [0, 1, 2] and weights.max() == 1
+    assert weights[0, 1] == pytest.approx(np.exp(-4 / 3), rel=1e-5)
+
+
+def test_unknown_tokens_have_a_number_of_their_own() -> None:
+    ids = TokenIds.of(["ab", "a"])
+    assert ids("abxy").tolist() == [0, 1, 2, 2]
+    assert ids.frequencies.tolist() == pytest.approx([2 / 4, 1 / 4, 1 / 4])
+
+
+def test_links_of_pairs_that_were_not_learned_from() -> None:
+    text = known_text(200)
+    pairs = [attended(src, tgt) for src, tgt, _ in text]
+    model = LinkModel.learn(pairs[20:])
+    links = [found.forward for found in model.links(pairs[:20])]
+    assert share_right(links, [order for _, _, order in text[:20]]) > 0.95
+    (strange,) = model.links([attended("??", "!")])
+    assert strange.forward.shape == (1, 2) and np.isfinite(strange.forward).all()
+
+
+def test_a_part_of_many_pairs_is_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(link_learning, "MAX_CELLS", 20)
-    scores = [scored("ab", "wx")] * 10
-    table, again = learn_links(scores, model)
-    assert len(list(again)) == 10
-    assert table.probabilities.max() <= 1
+    monkeypatch.setattr(link_learning, "MAX_PAIR_CELLS", 9)
+    pairs = iter([attended("abcd", "nopq"), attended("", "n"), *[attended("ab", "no")] * 10])
+    assert [pair.attention.size for pair in learnable(pairs)] == [4] * 5
+    assert len(list(pairs)) == 5

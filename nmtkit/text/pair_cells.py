@@ -1,0 +1,109 @@
+"""Pairs of positions of many sentence pairs in flat arrays, and the words that meet in them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Ids = npt.NDArray[np.int64]
+Weights = npt.NDArray[np.float32]
+
+CHUNK_CELLS = 2_000_000
+"""Pairs of positions whose words are sorted at a time."""
+
+
+class TokenPair(NamedTuple):
+    """A sentence pair, and what is known of its links beforehand.
+
+    src, tgt: word ids. Shapes: [T_x], [T_y]. forward: weight of each source word for a target word.
+    backward: weight of each target word for a source word. Both are above 0, and 1 if nothing is
+    known. Shape of both: [T_y, T_x].
+    """
+
+    src: Ids
+    tgt: Ids
+    forward: Weights
+    backward: Weights
+
+
+@dataclass(frozen=True)
+class PairCells:
+    """All pairs of positions of all sentence pairs: the matrix [T_y, T_x] of each, row by row.
+
+    keys: sorted, one for each pair of words that was met: source id * tgt_words + target id.
+    words: index of each cell's key; the number of keys where there is none. forward, backward:
+    weights of `TokenPair`. Shape of the three: [cells]. offsets: first cell of each pair, and the
+    end. Shape: [pairs + 1]. src, tgt: ids of each pair.
+    """
+
+    keys: Ids
+    words: npt.NDArray[np.int32]
+    forward: Weights
+    backward: Weights
+    offsets: Ids
+    src: Sequence[Ids]
+    tgt: Sequence[Ids]
+
+    @classmethod
+    def of(cls, pairs: Iterable[TokenPair], tgt_words: int, keys: Ids | None = None) -> "PairCells":
+        """Join sentence pairs.
+
+        :param tgt_words: target ids are below this.
+        :param keys: the keys, if they are known; others are none. None: those of the pairs.
+        """
+        pairs = list(pairs)
+        parts = [_unique_keys(chunk, tgt_words) for chunk in _chunks(pairs)]
+        if keys is None:
+            keys = np.unique(np.concatenate([np.empty(0, np.int64), *(part[0] for part in parts)]))
+        words = [_find(unique, keys)[inverse] for unique, inverse in parts]
+        lengths = [len(pair.src) * len(pair.tgt) for pair in pairs]
+        return cls(
+            keys,
+            np.concatenate([np.empty(0, np.int32), *words]),
+            np.concatenate([np.empty(0, np.float32), *(pair.forward.ravel() for pair in pairs)]),
+            np.concatenate([np.empty(0, np.float32), *(pair.backward.ravel() for pair in pairs)]),
+            np.cumsum([0, *lengths], dtype=np.int64),
+            [pair.src for pair in pairs],
+            [pair.tgt for pair in pairs],
+        )
+
+    def __len__(self) -> int:
+        """Return the number of sentence pairs."""
+        return len(self.offsets) - 1
+
+    def matrix(self, values: Weights, pair: int) -> Weights:
+        """Return the values of the cells of a pair. Shape: [T_y, T_x]."""
+        part = values[self.offsets[pair] : self.offsets[pair + 1]]
+        return part.reshape(len(self.tgt[pair]), len(self.src[pair]))
+
+
+def _chunks(pairs: Sequence[TokenPair]) -> Iterator[list[TokenPair]]:
+    """Yield pairs with about `CHUNK_CELLS` cells at a time, in order."""
+    chunk: list[TokenPair] = []
+    cells = 0
+    for pair in pairs:
+        chunk.append(pair)
+        cells += pair.forward.size
+        if cells >= CHUNK_CELLS:
+            yield chunk
+            chunk, cells = [], 0
+    if chunk:
+        yield chunk
+
+
+def _unique_keys(pairs: Sequence[TokenPair], tgt_words: int) -> tuple[Ids, npt.NDArray[np.intp]]:
+    """Return the sorted keys of some pairs, and the index of each cell's among them."""
+    keys = np.concatenate([(pair.src * tgt_words + pair.tgt[:, None]).ravel() for pair in pairs])
+    unique, inverse = np.unique(keys, return_inverse=True)
+    return unique, inverse
+
+
+def _find(wanted: Ids, keys: Ids) -> npt.NDArray[np.int32]:
+    """Return the index of each wanted key, or the number of keys."""
+    found = np.searchsorted(keys, wanted)
+    known = np.zeros(len(wanted), bool)
+    inside = found < len(keys)
+    known[inside] = keys[found[inside]] == wanted[inside]
+    return np.where(known, found, len(keys)).astype(np.int32)
