@@ -3,6 +3,7 @@
 A stand-in for nmtkit writes similar files at once; tests/faults/wmt14.py runs the real one.
 """
 
+import json
 import math
 import os
 import re
@@ -199,6 +200,24 @@ def test_a_missing_lexicon_is_rebuilt(finished: Run) -> None:
     align, translate, evaluate = finished.new_calls()
     assert align.startswith("align") and evaluate.startswith("evaluate")
     assert f"--replace-unk {folder}/lexicon.gz" in translate
+
+
+def test_outputs_keep_the_translations_behind_the_tables(finished: Run) -> None:
+    status, output = finished.make("outputs")
+    assert status == 0, output
+    kept = finished.work / "outputs"
+    names = {str(path.relative_to(kept)) for path in kept.rglob("*.gz")}
+    tables = finished.make("-n", "-B", str(finished.work / "results/tables.md"))[1]
+    translated = {name.split("/work/")[1] for name in re.findall(r"\S+\.(?:hyp|seg|out)\b", tables)}
+    measured = {name.removesuffix(".gz") for name in names}
+    assert "rnn/rnnsearch-50.1/test.5.hyp" in measured and measured <= translated
+    record = json.loads((kept / "rnn/rnnenc-30.1/test.5.no-unk.hyp.json").read_text())
+    options = [figure["computation"][3:] for figure in record["figures"]]
+    assert ["-t", "fr"] in [words[1:3] for words in options]
+    assert [{"file": "rnn/text/test.src"} for words in options if "--length" in words] == [
+        {"file": word["file"]} for words in options for word in words if isinstance(word, dict)
+    ]
+    assert finished.make("-q", "outputs")[0] == 0
 
 
 def test_samples_of_the_training_data_are_not_its_beginning(finished: Run) -> None:
