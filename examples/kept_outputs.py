@@ -47,6 +47,12 @@ SUMS = "SHA256SUMS"
 EQUAL = 1e-6
 """Largest difference of two computations of a figure."""
 
+OPTIONS = frozenset(
+    "-t --tgt-language -s --src-language --tokenized --tokenize --measure --reference --source"
+    " --length --no-unk --src-vocab --tgt-vocab --json".split()
+)
+"""Options of `nmtkit evaluate` that a computation may have: none of them writes a file."""
+
 PACKAGES = ("nmtkit", "sacrebleu", "sacremoses", "torch")
 AER = "AER"
 NUMBER = re.compile(r"-?[0-9]+(?:\.([0-9]+))?")
@@ -92,7 +98,13 @@ class Computation:
         return self.paths[1]
 
     def run(self) -> Figures:
-        """Compute the figures."""
+        """Compute the figures.
+
+        :raises CorpusError: an option is not among `OPTIONS`, or the computation fails.
+        """
+        for word in self.words:
+            if isinstance(word, str) and word.startswith("-") and word not in OPTIONS:
+                raise CorpusError(f"{word}: a computation cannot have this option")
         words = [str(self.paths.get(at, word)) for at, word in enumerate(self.words)]
         return error_rate(*words[1:]) if words[0] == "aer" else evaluation(words[1:])
 
@@ -242,7 +254,7 @@ def read_record(path: Path) -> Record:
 def damaged(folder: Path) -> Iterator[str]:
     """Yield what differs between the folder and its SHA256SUMS."""
     lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
-    sums = {name: checksum for checksum, name in (line.split("  ", 1) for line in lines)}
+    sums = {name: checksum for checksum, _, name in (line.partition("  ") for line in lines)}
     for path in sorted(p for p in folder.rglob("*") if p.suffix in (".gz", ".json")):
         name = str(path.relative_to(folder))
         if sums.pop(name, None) != file_sha256(path):
@@ -322,15 +334,17 @@ def check(folder: Path, folders: Sequence[Path]) -> bool:
     """
     if not (folder / SUMS).is_file():
         raise CorpusError(f"{folder}: has no {SUMS}: nothing was kept there")
-    problems = list(damaged(folder))
-    outcome = Outcome()
+    outcome, problems = Outcome(), 0
+    for problem in damaged(folder):
+        print(f"kept_outputs: {problem}", file=sys.stderr)
+        problems += 1
     for path in sorted(folder.rglob("*.json")):
         for line in check_figures(path, folders, outcome):
             print(line)
         record = read_record(path)
-        problems += filter(None, (wrong_claim(claim, record) for claim in record["claims"]))
-    for problem in problems:
-        print(f"kept_outputs: {problem}", file=sys.stderr)
+        for problem in filter(None, (wrong_claim(claim, record) for claim in record["claims"])):
+            print(f"kept_outputs: {problem}", file=sys.stderr)
+            problems += 1
     print(
         f"kept_outputs: {outcome.equal} figures are equal, {outcome.wrong} differ,"
         f" {outcome.left} could not be computed for want of their references",

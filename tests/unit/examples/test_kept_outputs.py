@@ -171,6 +171,24 @@ def test_evaluations_that_were_recorded_are_kept(tmp_path: Path, texts: Path) ->
     assert kept_outputs.main(command) == 1
 
 
+def test_a_record_cannot_write_files(keep: Keep, tmp_path: Path, texts: Path) -> None:
+    keep()
+    record = json.loads((tmp_path / "kept/test.hyp.json").read_text())
+    record["figures"][0]["computation"] += ["--output", str(tmp_path / "written")]
+    (tmp_path / "kept/test.hyp.json").write_text(json.dumps(record))
+    assert check(tmp_path / "kept", texts) == 1
+    assert not (tmp_path / "written").exists()
+
+
+def test_a_missing_output_is_reported(
+    keep: Keep, tmp_path: Path, texts: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keep()
+    (tmp_path / "kept/test.hyp.gz").unlink()
+    assert check(tmp_path / "kept", texts) == 1
+    assert "test.hyp.gz: missing" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "words",
     [["evaluate"], ["score", "a", "b"], ["evaluate", "nothing", "nowhere"], ["aer", "links", "x"]],
