@@ -267,8 +267,8 @@ def head(size: str, choice: Choice) -> str:
     if choice.domain:
         text += (
             "\nThe main test set, *domain*, was held out of the training text, and nothing equal "
-            "to it was trained on. newstest2014 is text of another kind. Curves and samples are of "
-            "*domain*.\n"
+            "to it was trained on. newstest2014 is text of another kind; sacreBLEU is of it alone. "
+            "Curves and samples are of *domain*.\n"
         )
     if len(choice.seeds) > 1:
         text += (
