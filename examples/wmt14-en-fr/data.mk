@@ -143,7 +143,7 @@ $(call wmt_both,$(wmt_bitext)/raw/test) &: $(call wmt_of,raw/newstest2014)
 
 # Training pairs: all that are selected, or those that DOMAIN leaves.
 wmt_selected := $(wmt_bitext)/$(if $(DOMAIN),selected,train)
-ifdef DOMAIN
+ifneq ($(DOMAIN),)
 $(call wmt_both,$(wmt_bitext)/train $(wmt_bitext)/domain) &: $(call wmt_both,$(wmt_selected)) $(wmt_domain)
 	$(PYTHON) $(wmt_here)/../hold_out.py $(wmt_selected) --pairs $(DOMAIN) --output $(wmt_bitext)/domain \
 	  --rest $(wmt_bitext)/train

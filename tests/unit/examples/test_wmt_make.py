@@ -208,6 +208,7 @@ def test_another_selection_rebuilds_what_depends_on_it(finished: Run) -> None:
     status, output = finished.make("-n", "SELECT_WORDS=20001")
     assert status == 0 and " select " in output.replace("\\\n", " ")
     assert " train " in output and " prepare " in output
+    assert "warning" not in output and "Circular" not in output
     assert finished.make("-q")[0] == 0
 
 
