@@ -11,13 +11,16 @@ from a measurement of theirs, so that their learning rates end with the training
 counts: starting, reading, validations, saving. One system at a time has the machine. Translations
 of the test set (beam 5), joined to raw text, are scored by sacreBLEU; of another system's settings
 the best counts, by the test set itself. Each --variant of nmtkit has some settings in place of the
-planned ones. What was measured is kept in `--work`: a race that was interrupted goes on.
+planned ones. What was measured is kept in `--work`: a race that was interrupted goes on. `--keep
+FOLDER` keeps all translations with their figures, so that examples/kept_outputs.py can compute
+these again.
 """
 
 import argparse
 import itertools
 import json
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -30,6 +33,8 @@ from plotting import Panel, draw
 from race_systems import peers
 from systems import Data, System, Task
 from timing import (
+    ROOT,
+    BenchError,
     Spread,
     exit_with,
     machine,
@@ -43,6 +48,8 @@ CALIBRATION, WARMUP = 60, 20
 """Updates by which the speed is measured, and those of them that are not counted."""
 
 BEAM = 5
+
+KEPT_OUTPUTS = ROOT / "examples" / "kept_outputs.py"
 
 MAX_LENGTH = 150
 """Most tokens of a sentence that the other systems train on, and of their translations."""
@@ -134,9 +141,41 @@ class Entry:
         translate = system.translate(task, source, output, BEAM)
         streams = system.streams(source, output)
         run_command(translate, task.folder / "translate.log", environment, **streams)
-        text = output if planned else join_pieces(self.data, output, task.folder / "output.txt")
-        chrf, bleu = scores_of(text, self.text.file("test", self.text.tgt), self.text.tgt)
+        if not planned:
+            join_pieces(self.data, output, self.translation)
+        chrf, bleu = scores_of(self.translation, self.reference, self.text.tgt)
         return Result(bleu, chrf, updates, cost.seconds / 60)
+
+    @property
+    def translation(self) -> Path:
+        """The translated test set, as raw text."""
+        planned = isinstance(self.system, PlannedNmtkit)
+        return self.task.folder / ("output" if planned else "output.txt")
+
+    @property
+    def reference(self) -> Path:
+        return self.text.file("test", self.text.tgt)
+
+    def keep(self, folder: Path) -> None:
+        """Keep the measured translation and its figures.
+
+        :raises BenchError: it is gone.
+        """
+        if not self.translation.is_file():
+            raise BenchError(f"{self.translation}: missing; remove result.json there to race again")
+        run_command(self.keep_command(folder), self.task.folder / "keep.log")
+
+    def keep_command(self, folder: Path) -> list[str | Path]:
+        """Return the command that keeps the translation, with the figures of `scores_of`."""
+        text = self.text
+        name = re.sub("[^a-zA-Z0-9.]+", "-", text.name) + f"/{self.task.folder.name}"
+        race = f"python bench/race.py --text {text.src}-{text.tgt}={text.folder.name}"
+        keep: list[str | Path] = [sys.executable, KEPT_OUTPUTS, "keep", folder, "--name", name]
+        keep += ["--system", str(self), "--command", f"{race} --minutes {self.minutes:g}"]
+        keep += ["--", "evaluate", self.translation, self.reference, "-t", text.tgt]
+        keep += ["--measure", "sacrebleu", "--measure", "chrf"]
+        # The words of `scores_of`, where `nmtkit evaluate` has others by default.
+        return [*keep, "--tokenize", "char"] if text.tgt == "ja" else keep
 
     def _updates(self) -> int:
         """Return the number of updates that fill the time, by a measurement of some."""
@@ -177,12 +216,19 @@ def systems_of(
             yield system, f"n = {n}, batches of {tokens:,}", Sizes(n, n, n, n), tokens
 
 
-def best_of(entries: Sequence[Entry]) -> dict[tuple[str, float, str], tuple[Entry, Result]]:
-    """Measure all entries; return the best setting of each text, time and system."""
+def best_of(
+    entries: Sequence[Entry], kept: Path | None = None
+) -> dict[tuple[str, float, str], tuple[Entry, Result]]:
+    """Measure all entries; return the best setting of each text, time and system.
+
+    :param kept: folder that gets all translations and their figures.
+    """
     best: dict[tuple[str, float, str], tuple[Entry, Result]] = {}
     for entry in entries:
         key = entry.text.name, entry.minutes, entry.system.name
         result = entry.result()
+        if kept:
+            entry.keep(kept)
         if key not in best or result.bleu > best[key][1].bleu:
             best[key] = entry, result
     return best
@@ -202,6 +248,7 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--size", type=int, default=8000, help="BPE merges")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--work", type=Path, default=Path("build/bench/race"))
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="for translations and figures")
     parser.add_argument("--output", type=Path)
     parser.add_argument("--picture", type=Path)
     return parser.parse_args(arguments)
@@ -221,7 +268,7 @@ def panels_of(best: dict[tuple[str, float, str], tuple[Entry, Result]]) -> list[
 
 def main(arguments: Sequence[str]) -> int:
     options = options_of(arguments)
-    best = best_of(list(entries_of(options)))
+    best = best_of(list(entries_of(options)), options.keep)
     header = ["text", "minutes", "system", "setting", "BLEU", "chrF", "wall minutes"]
     rows = [
         [

@@ -4,6 +4,7 @@
 #   $(WORK)/bitext/dev.en    dev.fr      newstest2012 and newstest2013
 #   $(WORK)/bitext/test.en   test.fr     newstest2014
 #   $(WORK)/bitext/raw/test.en  test.fr  newstest2014 as published, for sacreBLEU
+#   $(WORK)/bitext/domain.en  domain.fr  with DOMAIN=N: N of the selected pairs, held out of train
 #   $(WORK)/bitext/tokenized             exists if these texts are tokenised (SOURCE=lium)
 #
 # Quotes are normalised in all but raw/ (../corpora/quotes.py). Also usable alone:
@@ -17,6 +18,7 @@ NMTKIT       ?= nmtkit
 PYTHON       ?= python3
 WORKERS      ?= 2
 SELECT_WORDS ?= 348000000
+DOMAIN       ?=
 TEST_LINES   ?= $(if $(filter smoke,$(SIZE)),,3003)
 
 ifeq ($(filter grouped-target,$(.FEATURES)),)
@@ -46,8 +48,13 @@ endif
 wmt_size   := $(DATA)/.size-$(SIZE)
 wmt_source := $(wmt_bitext)/.source-$(SOURCE)
 wmt_words  := $(wmt_bitext)/.words-$(SELECT_WORDS)
+wmt_domain := $(if $(DOMAIN),$(wmt_bitext)/.domain-$(DOMAIN))
 
-$(wmt_size) $(wmt_source) $(wmt_words):
+# Where all targets are secondary a missing file alone rebuilds nothing; one that is phony does.
+wmt_choices := $(wmt_size) $(wmt_source) $(wmt_words) $(wmt_domain)
+.PHONY: wmt_another_choice
+$(filter-out $(wildcard $(wmt_choices)),$(wmt_choices)): wmt_another_choice
+$(wmt_choices):
 	@mkdir -p $(@D)
 	@rm -f $(@D)/$(firstword $(subst -,- ,$(@F)))*
 	@touch $@
@@ -134,9 +141,17 @@ $(call wmt_both,$(wmt_bitext)/test) &: $(call wmt_of,$(wmt_test)) $(wmt_source)
 $(call wmt_both,$(wmt_bitext)/raw/test) &: $(call wmt_of,raw/newstest2014)
 	$(call wmt_joined,raw/newstest2014) $(wmt_bitext)/raw/test $(TEST_LINES:%=--lines %)
 
+# Training pairs: all that are selected, or those that DOMAIN leaves.
+wmt_selected := $(wmt_bitext)/$(if $(DOMAIN),selected,train)
+ifneq ($(DOMAIN),)
+$(call wmt_both,$(wmt_bitext)/train $(wmt_bitext)/domain) &: $(call wmt_both,$(wmt_selected)) $(wmt_domain)
+	$(PYTHON) $(wmt_here)/../hold_out.py $(wmt_selected) --pairs $(DOMAIN) --output $(wmt_bitext)/domain \
+	  --rest $(wmt_bitext)/train
+endif
+
 ifeq ($(SOURCE),lium)
-$(call wmt_both,$(wmt_bitext)/train) &: $(call wmt_of,$(wmt_lium)) $(wmt_source)
-	$(call wmt_joined,$(wmt_lium)) $(wmt_bitext)/train
+$(call wmt_both,$(wmt_selected)) &: $(call wmt_of,$(wmt_lium)) $(wmt_source)
+	$(call wmt_joined,$(wmt_lium)) $(wmt_selected)
 	echo 'tokenised at LIUM as by tokenizer.perl: separated tokens, escapes such as &apos;' \
 	  > $(wmt_bitext)/tokenized
 else
@@ -145,7 +160,7 @@ else
 # deleted.
 wmt_select := $(wmt_bitext)/.select
 
-$(call wmt_both,$(wmt_bitext)/train) &: \
+$(call wmt_both,$(wmt_selected)) &: \
     $(call wmt_of,$(wmt_pool)) $(call wmt_both,$(wmt_bitext)/dev) $(wmt_source) $(wmt_words)
 	rm -rf $(wmt_select) $(wmt_bitext)/tokenized
 	mkdir $(wmt_select)
@@ -153,9 +168,9 @@ $(call wmt_both,$(wmt_bitext)/train) &: \
 	  --domain $(wmt_bitext)/dev.fr $(wmt_bitext)/dev.en \
 	  $(foreach name,$(wmt_pool),--pool $(wmt_text)/$(name).fr $(wmt_text)/$(name).en) \
 	  --words $(SELECT_WORDS) --invalid drop --workers $(WORKERS) \
-	  --output $(wmt_select)/train.fr $(wmt_select)/train.en
-	mv $(call wmt_both,$(wmt_select)/train) $(wmt_bitext)
+	  --output $(wmt_select)/$(notdir $(wmt_selected)).fr $(wmt_select)/$(notdir $(wmt_selected)).en
+	mv $(call wmt_both,$(wmt_select)/$(notdir $(wmt_selected))) $(wmt_bitext)
 	rm -rf $(wmt_select)
 endif
 
-select: $(foreach set,train dev test raw/test,$(call wmt_both,$(wmt_bitext)/$(set)))
+select: $(foreach set,train dev test raw/test $(if $(DOMAIN),domain),$(call wmt_both,$(wmt_bitext)/$(set)))

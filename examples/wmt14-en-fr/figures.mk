@@ -13,7 +13,7 @@ rnnphrase := phrases/phrase-rnn.$(first)
 
 paper_tables := $(shell sed -n 's/^key = "\(.*\)"/\1/p' $(here)/published.toml)
 tabulate   = $(here)/tables.py --work $(WORK) --systems '$1' --seeds '$(SEEDS)' \
-             --beam $(BEAM) --params $(PARAMS) --size $(SIZE) $(reasons) $(if $2,--table $2)
+             --beam $(BEAM) --params $(PARAMS) --size $(SIZE) $(if $(DOMAIN),--domain $(DOMAIN)) $(UPDATES:%=--updates %) $(reasons) $(if $2,--table $2)
 # The files are known before the environment exists, so that make -n works.
 python    := $(or $(shell command -v $(PYTHON)),python3)
 files_of   = $(shell $(python) $(call tabulate,$1,$2) --list files)
@@ -53,7 +53,8 @@ quoted     = '$(subst ','\'',$1)'
 plain      = $(PYTHON) -c 'import html, sys; sys.stdout.writelines(map(html.unescape, sys.stdin))'
 picture    = printf '\n![%s](%s)\n' $(call quoted,$1) '$2'
 
-# ---- Sets of sentences: newstest2012 to 2014 joined, and samples of newstest2014
+# ---- Sets of sentences: newstest2012 to 2014 joined, and samples of newstest2014; with DOMAIN both are
+# of the test set that was held out of the training text, where small models translate at all
 
 # $(call joined,FOLDER,NAME,ENDING,PARTS): FOLDER/NAMEENDING joins the same of each part.
 define joined
@@ -62,7 +63,7 @@ $(WORK)/$1/$2$3: $(foreach part,$4,$(WORK)/$1/$(part)$3)
 	cat $$^ $$(whole)
 
 endef
-news       = $(foreach ending,$2,$(eval $(call joined,$1,news,$(ending),dev test)))
+news       = $(foreach ending,$2,$(eval $(call joined,$1,news,$(ending),$(if $(DOMAIN),domain,dev test))))
 $(call news,rnn/text,.src .tgt -segmented.src -segmented.tgt)
 $(call news,$(call one,rnnenc-30),.$(BEAM).no-unk.hyp -segmented.$(BEAM).no-unk.hyp -segmented.confidence.seg)
 $(call news,$(call one,grconv),.$(BEAM).no-unk.hyp)
@@ -84,12 +85,12 @@ sample_above-30-known = --source-words 31- $(known_words) --random 3
 about_above-30-known := Random sentences of more than 30 words without unknown words
 sample_below-10-known = --source-words 0-9 $(known_words) --random 4
 about_below-10-known := Random sentences of fewer than 10 words without unknown words
-about_test-segmented := The translation by segments that is the furthest below that of the whole sentence
+about_$(main)-segmented := The translation by segments that is the furthest below that of the whole sentence
 samples := arbitrary short-known longest long very-long above-30-known below-10-known
 define sampled
 $(WORK)/%/text/$1.src $(WORK)/%/text/$1.tgt: $$(vocabulary)
 	mkdir -p $$(@D)
-	$$(call choose,test) $$(sample_$1)
+	$$(call choose,$(main)) $$(sample_$1)
 
 endef
 $(foreach set,$(samples),$(eval $(call sampled,$(set))))
@@ -103,8 +104,8 @@ $(smt)/baseline/%-known.hyp: $(smt)/baseline/test.hyp $(WORK)/rnn/text/%-known.s
 
 bahdanau-figure-2_title := Bahdanau, Cho and Bengio 2015, figure 2: BLEU by words of the source
 bahdanau-figure-2_from  := $(foreach m,rnnenc-30 rnnenc-50 rnnsearch-30 rnnsearch-50 rnnsearch-50-long,\
-  $m@$m@$(call one,$m)/test.$(BEAM).hyp)
-bahdanau-figure-2_text    := rnn/text/test
+  $m@$m@$(call one,$m)/$(main).$(BEAM).hyp)
+bahdanau-figure-2_text    := rnn/text/$(main)
 bahdanau-figure-2_options := --by length
 
 # Cho et al. 2014b and Pouget-Abadie et al. 2014 draw newstest2012 to 2014, by the words of the source, the
@@ -141,12 +142,12 @@ segmentation-figure-2c_text  := smt/text/news
 sutskever-figure-3_title   := Sutskever, Vinyals and Le 2014, figure 3: BLEU by length and by mean rank of the words, of 500 neighbours
 sutskever-figure-3_panels  := $(addprefix sutskever-figure-3,a b)
 sutskever-figure-3a_title  := by length
-sutskever-figure-3a_from   := $(foreach m,lstm-forward lstm,$m@$m@lstm/seq2seq-$m.$(first)/test.12.hyp)
-sutskever-figure-3a_text   := lstm/text/test
+sutskever-figure-3a_from   := $(foreach m,lstm-forward lstm,$m@$m@lstm/seq2seq-$m.$(first)/$(main).12.hyp)
+sutskever-figure-3a_text   := lstm/text/$(main)
 sutskever-figure-3a_options := --by length --sorted 500
 sutskever-figure-3b_title  := by mean rank of the words
 sutskever-figure-3b_from   := $(sutskever-figure-3a_from)
-sutskever-figure-3b_text   := lstm/text/test
+sutskever-figure-3b_text   := lstm/text/$(main)
 sutskever-figure-3b_options := --by rank --sorted 500
 
 curve_figures := bahdanau-figure-2 cho-properties-figure-4 cho-properties-figure-5 segmentation-figure-2 \
@@ -199,7 +200,7 @@ sutskever-table-3_from  := lstm@lstm@$(lstm)/SET.12.hyp
 segmentation-table-3_title := Pouget-Abadie et al. 2014, table 3: sentences of 40 words or more
 segmentation-table-3_sets  := very-long
 segmentation-table-4_title := Pouget-Abadie et al. 2014, table 4: the sentence that segmentation hurts most, by chrF
-segmentation-table-4_sets  := test-segmented
+segmentation-table-4_sets  := $(main)-segmented
 segmentation-table-4_show  := --worst segmented whole
 segmented_and_whole = segmentation@segmented@$(call one,rnnenc-30)/SET.confidence.seg \
   segmentation@whole@$(call one,rnnenc-30)/SET.$(BEAM).no-unk.hyp

@@ -174,16 +174,16 @@ $(eval $(call with_cslm,rnn-cslm,rnn))
 $(eval $(call with_cslm,rnn-cslm-wp,rnn-wp))
 
 # "No UNK" by the shortlists of RNNsearch: the same sentences if the tokens are equal.
-judge      = $(call evaluate_in,$(smt)/text/$(set))
-judge_of   = $(judge) --source $(smt)/text/$(set).src
+judge      = $(call evaluate_in,$(smt)/text/$(set),$1)
+judge_of   = $(call judge,--source $(smt)/text/$(set).src $1)
 $(smt)/%.all.json: $(smt)/%.hyp $(references)
-	$(judge) $(whole)
+	$(call judge) $(whole)
 $(smt)/%.no-unk.json: $(smt)/%.hyp $(references) $(P_rnn)/vocab.tgt
-	$(judge_of) $(no_unk_options) $(whole)
+	$(call judge_of,$(no_unk_options)) $(whole)
 $(smt)/%.10-20.json: $(smt)/%.hyp $(references)
-	$(judge_of) --length 10-20 $(whole)
+	$(call judge_of,--length 10-20) $(whole)
 $(smt)/%.10-20-no-unk.json: $(smt)/%.hyp $(references) $(P_rnn)/vocab.tgt
-	$(judge_of) $(no_unk_options) --length 10-20 $(whole)
+	$(call judge_of,$(no_unk_options) --length 10-20) $(whole)
 
 # The phrase table beside the model trained on it: figure 3, tables 2 and 3 of Cho et al. 2014.
 $(P_phrases)/manifest.json: $(by_moses)/phrase-table.gz

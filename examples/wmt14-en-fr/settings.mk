@@ -3,7 +3,8 @@
 # ---- Size of models and corpora
 #
 #   paper    the papers' models, shortlists and updates, on the corpora of WMT'14: weeks of GPUs
-#   mini     every step and system in less than an hour on two cores, for a mirror of small corpora
+#   night    models of 256 units, three seeds, whose figures mean something: ten hours on two cores
+#   mini     a test of the plumbing: every step and system, an hour on two cores, a mirror of small corpora
 #   smoke    some systems, but every kind of step, in minutes; makes its own corpora and needs no network
 SIZE         ?= paper
 
@@ -34,16 +35,22 @@ NMTKIT       ?= nmtkit
 # Target words that selection keeps; in the papers 348 million.
 SELECT_WORDS ?= $(SELECT_WORDS_$(SIZE))
 SELECT_WORDS_paper := 348000000
+SELECT_WORDS_night := 6000000
 SELECT_WORDS_mini  := 1500000
 SELECT_WORDS_smoke := 30000
 # Required size of the test set: newstest2014 has 3,003 sentences. Empty: any.
 TEST_LINES   ?= $(if $(filter smoke,$(SIZE)),,3003)
+
+# Pairs held out of the training text as a second test set, the main one: with a small training text of
+# another kind newstest2014 says little. Empty: none, as in the papers.
+DOMAIN       ?= $(if $(filter night,$(SIZE)),2000)
 
 # Size of each shortlist, including </s> and <unk>.
 SHORTLIST_rnn = $(or $(SHORTLIST_$(SIZE)),--size 30000)
 SHORTLIST_lstm = $(or $(SHORTLIST_$(SIZE)),--src-size 160000 --tgt-size 80000)
 SHORTLIST_cslm = $(or $(SHORTLIST_$(SIZE)),--size 15000)
 SHORTLIST_phrases = $(SHORTLIST_cslm)
+SHORTLIST_night = --size 10000
 SHORTLIST_mini = --size 10000
 SHORTLIST_smoke = --size 1000
 
@@ -59,6 +66,7 @@ SHORTLIST_smoke = --size 1000
 SYSTEMS      ?= $(SYSTEMS_$(SIZE))
 SYSTEMS_paper := rnnenc-30 rnnenc-50 rnnsearch-30 rnnsearch-50 rnnsearch-50-long unk-replacement \
                  grconv segmentation lstm-forward lstm ensemble-2 ensemble-5 cslm
+SYSTEMS_night := $(SYSTEMS_paper)
 SYSTEMS_mini  := $(SYSTEMS_paper)
 SYSTEMS_smoke := rnnenc-30 rnnsearch-50 rnnsearch-50-long unk-replacement grconv segmentation \
                  lstm ensemble-2 cslm
@@ -66,7 +74,7 @@ SYSTEMS_smoke := rnnenc-30 rnnsearch-50 rnnsearch-50-long unk-replacement grconv
 # Single models to show in report.html; each translates the test set once more.
 REPORTED     ?= rnnenc-30 rnnenc-50 rnnsearch-50 rnnsearch-50-long grconv lstm
 # Each model is trained once per seed; ensembles always have seeds 1 to 5.
-SEEDS        ?= 1
+SEEDS        ?= $(if $(filter night,$(SIZE)),1 2 3,1)
 # Beam of RNNenc, grConv and RNNsearch: that of Cho et al. 2014b, section 4.2.1, and of the authors'
 # code; the paper on RNNsearch gives none. The LSTM has the beams of its table.
 BEAM         ?= $(if $(filter paper,$(SIZE)),10,5)
@@ -77,11 +85,13 @@ PARAMS       ?= last
 # all: the larger set has 6,003.
 SEGMENTED    ?= $(SEGMENTED_$(SIZE))
 SEGMENTED_paper := 6003
+SEGMENTED_night := 30
 SEGMENTED_mini  := 20
 SEGMENTED_smoke := 3
 # Random training pairs from which rnnsearch-50-long makes the lexicon.
 LEXICON_PAIRS   ?= $(LEXICON_PAIRS_$(SIZE))
 LEXICON_PAIRS_paper := 1000000
+LEXICON_PAIRS_night := 30000
 LEXICON_PAIRS_mini  := 4000
 LEXICON_PAIRS_smoke := 200
 
@@ -90,12 +100,18 @@ ZOOM_WORDS     ?= Monday million France
 MAPPED_PHRASES ?= 5000
 
 # Sizes of the small models, and updates of each kind.
+n_night      := 256
 n_mini       := 128
 n_smoke      := 16
+# UPDATES=N trains each model for N, and rnnsearch-50-long for 2 N: to try everything in minutes.
+UPDATES      ?=
+UPDATES_night := rnnenc=6000 rnnsearch=4000 long=8000 grconv=4000 seq2seq=4000 cslm=6000 phrase=6000
 UPDATES_mini  := rnnenc=600 rnnsearch=450 long=900 grconv=350 seq2seq=350 cslm=500 phrase=500
 UPDATES_smoke := rnnenc=40 rnnsearch=40 long=60 grconv=20 seq2seq=30 cslm=20 phrase=20
 # Options of every `nmtkit translate`; barely trained models do not end their sentences.
-SEARCH       ?= $(if $(filter paper,$(SIZE)),,--max-length-ratio $(if $(filter mini,$(SIZE)),1.5,1))
+SEARCH       ?= $(if $(filter paper,$(SIZE)),,--max-length-ratio $(or $(RATIO_$(SIZE)),1))
+RATIO_night  := 2
+RATIO_mini   := 1.5
 # Added to every training: EXTRA="--set training.precision=bfloat16"
 EXTRA        ?=
 

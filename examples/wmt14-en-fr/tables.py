@@ -18,191 +18,47 @@ import json
 import math
 import os
 import sys
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "papers"))
+import orders
+from cells import (
+    TRAINED,
+    Cell,
+    Choice,
+    Row,
+    files,
+    members_of,
+    models,
+    published,
+    row_of,
+    train_scores,
+    trained,
+    with_domain,
+)
 
-PUBLISHED = Path(__file__).resolve().with_name("published.toml")
-MULTI_BLEU, SACREBLEU = "BLEU (multi-bleu)", "BLEU (sacreBLEU)"
-TRAINED = ("updates", "epochs", "hours")
 PARAMETERS = {
     "last": "those with which each training ended (params.last)",
     "best": "those of each training's best validation (params.best)",
 }
 DIGITS = {"bleu": 2, "nll": 1, "perplexity": 2, "updates": 4, "epochs": 2, "hours": 2}
 
-
-@dataclass(frozen=True)
-class Choice:
-    """The systems that were run, and their settings.
-
-    params: the parameters that translated, "last" or "best".
-    reasons: why a system was not run; a system without a reason was deselected by the user.
-    table: key of the only table to make; empty: all.
-    """
-
-    work: Path
-    systems: frozenset[str]
-    seeds: tuple[str, ...]
-    beam: str
-    params: str
-    reasons: Mapping[str, str] = field(default_factory=dict)
-    table: str = ""
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A figure beside the published one; `ours` has a value per seed, none without a run."""
-
-    column: str
-    published: float
-    measure: str
-    ours: tuple[float, ...] = ()
-    sacrebleu: tuple[float, ...] = ()
-    sentences: int | None = None
-    signatures: tuple[str, ...] = ()
-
-    @property
-    def value(self) -> float:
-        return mean(self.ours) if self.ours else math.nan
-
-    @property
-    def difference(self) -> float:
-        return self.value - self.published
-
-
-@dataclass(frozen=True)
-class Row:
-    """A system of a table; `reason` says why it has no figures of ours."""
-
-    name: str
-    cells: tuple[Cell, ...]
-    folders: tuple[Path, ...]
-    reason: str = ""
-
-
-def published(key: str = "") -> list[dict[str, Any]]:
-    """Return the tables of published.toml, or the one with this key."""
-    tables: list[dict[str, Any]] = tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))["tables"]
-    return [table for table in tables if key in ("", table["key"])]
-
-
-def reason_of(row: Mapping[str, Any], choice: Choice) -> str:
-    """Return why a row has no figures of ours; empty if it has."""
-    if "quoted" in row:
-        return str(row["quoted"])
-    system = row["system"]
-    if system in choice.systems:
-        return ""
-    return choice.reasons.get(system, f"'{system}' is not among SYSTEMS")
-
-
-def folders_of(row: Mapping[str, Any], choice: Choice) -> tuple[Path, ...]:
-    """Return one folder per seed, or one folder if seeds do not matter."""
-    name = str(row.get("folder", ""))
-    names = dict.fromkeys(name.replace("{seed}", seed) for seed in choice.seeds)
-    return tuple(choice.work / folder_name for folder_name in names)
-
-
-def result_of(
-    table: Mapping[str, Any], row: Mapping[str, Any], at: int, choice: Choice
-) -> tuple[str, str]:
-    """Return the measure of a cell and the file in the row's folder that holds it."""
-    column = table["columns"][at]
-    name = next(iter(row.get("results", [])[at : at + 1]), "")
-    measure = str(column.get("measure", "bleu"))
-    if measure in TRAINED:
-        return measure, "metrics.jsonl"
-    return measure, str(name or column["result"]).replace("{beam}", choice.beam)
-
-
-def files(choice: Choice) -> list[Path]:
-    """Return all files that the tables need, each once."""
-    needed: dict[Path, None] = {}
-    for table in published(choice.table):
-        for row in table["rows"]:
-            if reason_of(row, choice):
-                continue
-            for at in range(len(table["columns"])):
-                measure, name = result_of(table, row, at, choice)
-                name = "done" if measure in TRAINED else name  # metrics.jsonl changes in training
-                needed.update((folder / name, None) for folder in folders_of(row, choice))
-            if table.get("training") and "{seed}" in row["folder"]:
-                names = [train_scores(row["folder"]), "dev.scores"]
-                needed.update((f / name, None) for f in folders_of(row, choice) for name in names)
-    return list(needed)
-
-
-def models(choice: Choice) -> list[Path]:
-    """Return the model folders behind the tables, each once."""
-    folders: dict[Path, None] = {}
-    for row in (row for table in published(choice.table) for row in table["rows"]):
-        for name in [row.get("folder", ""), *row.get("needs", [])]:
-            if name.startswith("smt/") or reason_of(row, choice):
-                continue
-            for folder in folders_of({"folder": name}, choice):
-                folders.update((member, None) for member in members_of(folder))
-    return list(folders)
-
-
-def train_scores(folder: str) -> str:
-    """Return the file with log p of training pairs up to the model's maximum length."""
-    return "train30.scores" if "-30." in folder else "train50.scores"
-
-
-def trained(folder: Path, params: str) -> dict[str, float]:
-    """Return updates, epochs and hours of a training up to the parameters that translate."""
-    lines = (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
-    rows = [json.loads(line) for line in lines]
-    last = rows[-1] if params == "last" else [row for row in rows if row.get("best")][-1]
-    hours = last["seconds"] / 3600
-    return {"updates": last["update"] / 1e5, "epochs": last["epoch"], "hours": hours}
-
-
-def evaluated(path: Path) -> tuple[dict[str, float], int, tuple[str, ...]]:
-    """Return measures, number of sentences and signatures from a JSON file of `nmtkit evaluate`."""
-    result = json.loads(path.read_text(encoding="utf-8"))
-    measures = result["systems"][0]["measures"]
-    values = {measure["name"]: measure["value"] for measure in measures}
-    return values, result["sentences"], tuple(measure["signature"] for measure in measures)
-
-
-def cell_of(table: Mapping[str, Any], row: Mapping[str, Any], at: int, choice: Choice) -> Cell:
-    """Return a cell with our figures."""
-    measure, name = result_of(table, row, at, choice)
-    column, figure = str(table["columns"][at]["name"]), float(row["published"][at])
-    paths = [folder / name for folder in folders_of(row, choice)]
-    if measure in TRAINED:
-        return Cell(
-            column, figure, measure, tuple(trained(p.parent, choice.params)[measure] for p in paths)
-        )
-    if measure != "bleu":
-        from measures import nll, perplexity  # slow to import, and not needed for --list
-
-        measure_file = nll if measure == "nll" else perplexity
-        return Cell(column, figure, measure, tuple(measure_file(path) for path in paths))
-    evaluations = [evaluated(path) for path in paths]
-    ours = tuple(values[MULTI_BLEU] for values, _, _ in evaluations if MULTI_BLEU in values)
-    sacre = tuple(values[SACREBLEU] for values, _, _ in evaluations if SACREBLEU in values)
-    return Cell(column, figure, measure, ours, sacre, evaluations[0][1], evaluations[0][2])
-
-
-def row_of(table: Mapping[str, Any], row: Mapping[str, Any], choice: Choice) -> Row:
-    """Return a row, with our figures if its system was run."""
-    reason = reason_of(row, choice)
-    if not reason:
-        cells = tuple(cell_of(table, row, at, choice) for at in range(len(table["columns"])))
-        return Row(row["name"], cells, folders_of(row, choice))
-    cells = tuple(
-        Cell(str(column["name"]), float(figure), str(column.get("measure", "bleu")))
-        for column, figure in zip(table["columns"], row["published"], strict=True)
-    )
-    return Row(row["name"], cells, (), reason)
+PLUMBING = (
+    "**A test of the plumbing.** The models of `SIZE={}` are trained for {}: these tables show that"
+    " everything runs, and their figures mean nothing."
+)
+SIZES = {
+    "smoke": PLUMBING.format("smoke", "seconds on sentences of a toy grammar"),
+    "mini": PLUMBING.format("mini", "minutes, far too short to translate"),
+    "night": (
+        "Models of `SIZE=night` have 256 units and are trained for half an hour each, with Adam. "
+        "The published figures are of other text and of hundreds of times the computation: compare "
+        "orders of systems, not heights."
+    ),
+}
+"""What the figures of a size are worth."""
 
 
 def format_value(value: float, measure: str, sign: str = "") -> str:
@@ -231,12 +87,6 @@ def training_of(row: Row, params: str) -> list[str]:
     return [*numbers, ", ".join(names), *(_nll(row.folders, name) for name in scores)]
 
 
-def members_of(folder: Path) -> list[Path]:
-    """Return the model folders behind MODEL.1+2; for other names the folder itself."""
-    name, _, seeds = folder.name.rpartition(".")
-    return [folder.with_name(f"{name}.{seed}") for seed in seeds.split("+")] if name else [folder]
-
-
 def _nll(folders: Sequence[Path], name: str) -> str:
     from measures import nll
 
@@ -245,13 +95,30 @@ def _nll(folders: Sequence[Path], name: str) -> str:
     return format_value(mean(values), "nll") if values else ""
 
 
+def titles_of(table: Mapping[str, Any], rows: Sequence[Row]) -> list[str]:
+    """Return the titles of all columns with figures.
+
+    With a test set of the domain, whose figures are far from the published ones, there are no
+    differences.
+    """
+    titles = ["system"]
+    for at, column in enumerate(table["columns"]):
+        domain = has_domain(rows, at)
+        titles += [f"{column['name']}: paper", *(["domain"] if domain else [])]
+        titles += ["newstest2014"] if domain else ["ours", "difference"]
+        titles += ["sacreBLEU"] if column.get("measure", "bleu") == "bleu" else []
+    return titles
+
+
+def has_domain(rows: Sequence[Row], at: int) -> bool:
+    """Return whether a column has figures of the domain's test set."""
+    return any(row.cells[at].domain_sentences is not None or row.cells[at].domain for row in rows)
+
+
 def markdown(table: Mapping[str, Any], rows: Sequence[Row], params: str) -> str:
     """Return one table with the choice of parameters and the signatures of its figures below it."""
-    titles = ["system"]
+    titles = titles_of(table, rows)
     bleu = any(cell.measure == "bleu" for row in rows for cell in row.cells)
-    for column in table["columns"]:
-        titles += [f"{column['name']}: paper", "ours", "difference"]
-        titles += ["sacreBLEU"] if column.get("measure", "bleu") == "bleu" else []
     with_training = table.get("training", False)
     titles += (
         ["updates, 1e5", "epochs", "hours", "device", "train NLL", "dev NLL"]
@@ -260,7 +127,7 @@ def markdown(table: Mapping[str, Any], rows: Sequence[Row], params: str) -> str:
     )
     lines = [titles, ["---", *["---:"] * (len(titles) - 1)]]
     for row in (row for row in rows if not row.reason):
-        cells = [text for cell in row.cells for text in _texts(cell)]
+        cells = [t for at, c in enumerate(row.cells) for t in _texts(c, has_domain(rows, at))]
         name = row.name.replace("|", "\\|")  # p(f|e) is one cell
         lines.append([name, *cells, *(training_of(row, params) if with_training else [])])
     text = f"## {table['title']}\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
@@ -290,12 +157,23 @@ def missing(row: Row) -> str:
     return f"left out: {row.name}{quoted}: {row.reason}."
 
 
-def _texts(cell: Cell) -> list[str]:
-    """Return paper, ours with each seed, and difference; for BLEU also sacreBLEU."""
-    per_seed = " ".join(format_value(value, cell.measure) for value in cell.ours)
-    ours = format_value(cell.value, cell.measure) + (f" ({per_seed})" if len(cell.ours) > 1 else "")
-    paper = "" if math.isnan(cell.published) else f"{cell.published:g}"
-    texts = [paper, ours or "none", format_value(cell.difference, cell.measure, "+")]
+def format_seeds(values: Sequence[float], measure: str) -> str:
+    """Return the mean, and each seed's value behind it; "none" without values."""
+    if not values:
+        return "none"
+    per_seed = " ".join(format_value(value, measure) for value in values)
+    return format_value(mean(values), measure) + (f" ({per_seed})" if len(values) > 1 else "")
+
+
+def _texts(cell: Cell, domain: bool) -> list[str]:
+    """Return paper and ours with each seed, for BLEU also sacreBLEU.
+
+    :param domain: with the figure of the domain's test set, without the difference.
+    """
+    texts = ["" if math.isnan(cell.published) else f"{cell.published:g}"]
+    texts += [format_seeds(cell.domain, cell.measure)] if domain else []
+    texts += [format_seeds(cell.ours, cell.measure)]
+    texts += [] if domain else [format_value(cell.difference, cell.measure, "+")]
     if cell.measure == "bleu":
         texts.append(format_value(mean(cell.sacrebleu), "bleu") if cell.sacrebleu else "")
     return texts
@@ -306,6 +184,9 @@ def _sentences(rows: Sequence[Row]) -> str:
     counts_by_column: dict[str, set[int]] = {}
     for cell in (cell for row in rows for cell in row.cells if cell.sentences is not None):
         counts_by_column.setdefault(cell.column, set()).add(cell.sentences or 0)
+        if cell.domain_sentences is not None:
+            name = f"{cell.column} (domain)"
+            counts_by_column.setdefault(name, set()).add(cell.domain_sentences)
     counts = [
         f"{name} {' or '.join(map(str, sorted(some)))}" for name, some in counts_by_column.items()
     ]
@@ -325,6 +206,7 @@ def records(tables: Sequence[tuple[str, Sequence[Row]]]) -> Iterator[dict[str, A
                     "published": None if math.isnan(cell.published) else cell.published,
                     "ours": cell.value if cell.ours else None,
                     "seeds": list(cell.ours),
+                    "domain": list(cell.domain),
                     "difference": cell.difference if cell.difference == cell.difference else None,
                     "sacrebleu": mean(cell.sacrebleu) if cell.sacrebleu else None,
                     "sentences": cell.sentences,
@@ -350,12 +232,19 @@ def write(choice: Choice, output: Path, size: str) -> None:
         (table, [row_of(table, row, choice) for row in table["rows"]]) for table in published()
     ]
     parts = [f"# The papers' tables, SIZE={size}\n\n{head(size, choice)}"]
+    parts += [orders.markdown(choice)] if choice.orders else []
     parts += [markdown(table, rows, choice.params) for table, rows in rows_by_table]
     cells = list(records([(table["key"], rows) for table, rows in rows_by_table]))
     output.mkdir(parents=True, exist_ok=True)
-    replace(output / "tables.json", json.dumps(cells, ensure_ascii=False, indent=1) + "\n")
-    replace(output / "tables.csv", as_csv(cells))
-    replace(output / "tables.md", "\n".join(parts))
+    replace_file(output / "tables.json", json.dumps(cells, ensure_ascii=False, indent=1) + "\n")
+    replace_file(output / "tables.csv", as_csv(cells))
+    replace_file(output / "tables.md", "\n".join(parts))
+
+
+def all_files(choice: Choice) -> list[Path]:
+    """Return all files that the tables and the papers' orders need, each once."""
+    compared = with_domain(orders.files(choice), choice) if choice.orders else []
+    return list(dict.fromkeys([*files(choice), *compared]))
 
 
 def one_table(choice: Choice, size: str) -> Iterator[str]:
@@ -371,15 +260,25 @@ def head(size: str, choice: Choice) -> str:
         "BLEU is cased and of tokenised text, as the papers measured it (multi-bleu); sacreBLEU is "
         "of detokenised text. They cannot be compared with each other.\n"
     )
-    if size != "paper":
+    if choice.updates:
+        text += f"\n{PLUMBING.format(size, f'{choice.updates} updates each')}\n"
+    elif size in SIZES:
+        text += f"\n{SIZES[size]}\n"
+    if choice.domain:
         text += (
-            f"\nThese are models of the size `{size}`, trained for minutes on little data: they "
-            "show only that everything runs and must not be compared with the published figures.\n"
+            "\nThe main test set, *domain*, was held out of the training text, and nothing equal "
+            "to it was trained on. newstest2014 is text of another kind; sacreBLEU is of it alone. "
+            "Curves and samples are of *domain*.\n"
+        )
+    if len(choice.seeds) > 1:
+        text += (
+            f"\nFigures are means over {len(choice.seeds)} trainings with different seeds, each in "
+            "brackets.\n"
         )
     return text
 
 
-def replace(path: Path, text: str) -> None:
+def replace_file(path: Path, text: str) -> None:
     """Write a file completely or not at all."""
     part = path.with_name(path.name + ".part")
     part.write_text(text, encoding="utf-8")
@@ -398,6 +297,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--beam", default="10", metavar="K")
     parser.add_argument("--params", default="last", choices=list(PARAMETERS))
     parser.add_argument("--size", default="paper", metavar="SIZE")
+    parser.add_argument("--updates", default="", metavar="N", help="trainings were cut to so many")
+    parser.add_argument("--domain", metavar="PAIRS", help="a test set of so many was held out")
     parser.add_argument("--reason", action="append", default=[], metavar="SYSTEM=TEXT")
     keys = [table["key"] for table in published()]
     parser.add_argument("--table", default="", choices=keys, metavar="KEY")
@@ -408,14 +309,23 @@ def main(arguments: list[str] | None = None) -> int:
     systems = frozenset(options.systems.split())
     seeds = tuple(options.seeds.split())
     choice = Choice(
-        options.work, systems, seeds, options.beam, options.params, reasons, options.table
+        options.work,
+        systems,
+        seeds,
+        options.beam,
+        options.params,
+        reasons,
+        options.table,
+        domain=bool(options.domain),
+        updates=options.updates,
+        orders=options.size in orders.SIZES and not options.table,
     )
     unknown = systems - {row.get("system") for table in published() for row in table["rows"]}
     if unknown:
         print(f"tables.py: error: no table has the system {min(unknown)!r}", file=sys.stderr)
         return 2
     if options.list:
-        print(*(files if options.list == "files" else models)(choice), sep="\n")
+        print(*(all_files if options.list == "files" else models)(choice), sep="\n")
     elif options.output:
         write(choice, options.output, options.size)
     else:

@@ -1,8 +1,8 @@
 """Ancestral sampling: each token is drawn from the model's own next-token distribution.
 
 The samples of a sentence depend only on its seed, not on the other sentences of the batch or its
-row there. The restrictions are the same as in beam search: `</s>` is not drawn first for a
-non-empty source, `<unk>` is left out on request, and the longest translation is
+row there. The restrictions are the same as in beam search: `</s>` is not drawn while a translation
+is shorter than `min_lengths`, `<unk>` is left out on request, and the longest translation is
 max(10, max_length_ratio * T_x). Scores are the model's log p, without renormalising.
 """
 

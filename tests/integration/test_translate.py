@@ -247,6 +247,19 @@ def test_samples_depend_on_seed_and_line_alone(translate):
     assert first[6:] == others[6:] != first[:6]
 
 
+def test_samples_obey_the_minimum_length(translate):
+    def shortest(*options: object) -> list[int]:
+        entries = rows(translate(LINES, "--sample", 20, "--tokenized", *options))
+        lengths: dict[str, list[int]] = {}
+        for number, text, *_ in (entry.split(" ||| ") for entry in entries):
+            lengths.setdefault(number, []).append(len(text.split()))
+        return [min(values) for values in lengths.values()]
+
+    for words, line in zip(shortest("--min-length-ratio", 2), LINES, strict=True):
+        assert words + 1 > 2 * (len(line.split()) + 1) or not line.strip()  # both with </s>
+    assert shortest() != shortest("--min-length-ratio", 2)
+
+
 def test_samples_are_counted(translate):
     samples = rows(translate(LINES, "--sample", 40))
     counted = rows(translate(LINES, "--sample", 40, "--counts"))

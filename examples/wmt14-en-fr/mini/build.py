@@ -32,6 +32,10 @@ import traps
 LISTING = Path(__file__).resolve().parents[1] / "files.toml"
 
 SIZES = {
+    "night": {
+        "giga": 250_000, "un": 80_000, "europarl": 60_000, "commoncrawl": 25_000,
+        "news-commentary": 5_000,
+    },
     "mini": {
         "giga": 40_000, "un": 20_000, "europarl": 15_000, "commoncrawl": 12_000,
         "news-commentary": 3_000,

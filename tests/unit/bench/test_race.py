@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import race
 from corpus import Text
+from languages import scores_of
 from operations import Sizes
 from race import Entry, PlannedNmtkit, Result, best_of, panels_of
 from systems import Data, Task
@@ -63,6 +64,32 @@ def test_of_a_systems_settings_the_best_counts(text: Text, data: Data, tmp_path:
     assert (winner.setting, result.bleu) == ("b", 30.0)
     (panel,) = panels_of(best)
     assert [x for x, _ in panel.lines["nmtkit --time"]] == [2]
+
+
+@pytest.mark.parametrize(
+    ("language", "lines"),
+    [("fr", ["Le chat dort là.", "Oui, merci."]), ("ja", ["猫が寝ています。", "はい、どうも。"])],
+)
+def test_a_kept_translation_has_the_figures_of_the_race(
+    language: str, lines: list[str], data: Data, tmp_path: Path
+) -> None:
+    folder = tmp_path / "laws"
+    folder.mkdir()
+    (folder / f"test.{language}").write_text("\n".join(lines) + "\n")
+    text = Text("en", language, folder)
+    entry = Entry(text, data, tmp_path, PlannedNmtkit(2), "planned", Sizes(0, 0, 0, 0), 0, 2, 1)
+    with pytest.raises(BenchError, match="missing; remove result.json"):
+        entry.keep(tmp_path / "kept")
+    entry.translation.parent.mkdir(parents=True)
+    entry.translation.write_text(f"{lines[0][:-2]}\n{lines[1]}\n")
+    chrf, bleu = scores_of(entry.translation, entry.reference, language)
+    entry.keep(tmp_path / "kept")
+    (path,) = (tmp_path / "kept").rglob("*.json")
+    record = json.loads(path.read_text())
+    values = {name: figure["value"] for name, figure in record["figures"][0]["values"].items()}
+    assert values == {"BLEU (sacreBLEU)": pytest.approx(bleu), "chrF": pytest.approx(chrf)}
+    assert record["commands"] == [f"python bench/race.py --text en-{language}=laws --minutes 2"]
+    assert str(tmp_path) not in path.read_text()
 
 
 def test_the_updates_of_a_peer_fill_the_time(

@@ -6,6 +6,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import alignments
+import cells
 import decrease
 import numpy as np
 import pytest
@@ -119,9 +120,9 @@ def test_files_of_different_length_are_an_error(sampled: Path, capsys: Any) -> N
 
 def test_one_table_needs_only_its_files_and_is_written_alone(tmp_path: Path, capsys: Any) -> None:
     systems, table = frozenset(["lstm"]), "sutskever-reversal"
-    choice = tables.Choice(tmp_path, systems, ("1",), "10", "last", {}, table)
-    assert tables.models(choice) == [tmp_path / "lstm/seq2seq-lstm.1"]
-    names = {path.name for path in tables.files(choice)}
+    choice = cells.Choice(tmp_path, systems, ("1",), "10", "last", {}, table)
+    assert cells.models(choice) == [tmp_path / "lstm/seq2seq-lstm.1"]
+    names = {path.name for path in cells.files(choice)}
     assert names == {"test.scores", "test.12.all.json"}
     arguments = ["--work", str(tmp_path), "--systems", "lstm", "--table", "bahdanau-table-1"]
     assert tables.main(arguments) == 0

@@ -3,6 +3,7 @@
 A stand-in for nmtkit writes similar files at once; tests/faults/wmt14.py runs the real one.
 """
 
+import json
 import math
 import os
 import re
@@ -48,8 +49,10 @@ elif command == "prepare":
                 lines[side] = lines.get(side) or read(path)
                 write(out + "/" + name + "." + side, "\\n".join([*lines[side][rows], ""]))
     elif "--train" in words:
-        for name, at in (("train", 1), ("dev", 1), ("test", 2)):
-            for side, path in zip(("src", "tgt"), words[words.index("--" + name) + at :]):
+        sets = [(name, words.index("--" + name) + 1) for name in ("train", "dev")]
+        sets += [(words[at + 1], at + 2) for at, word in enumerate(words) if word == "--test"]
+        for name, at in sets:
+            for side, path in zip(("src", "tgt"), words[at:]):
                 write(out + "/" + name + "." + side, open(path).read())
 elif command == "shortlist" and "-o" in words:
     write(after("-o"), "</s>\\t1\\n")
@@ -199,6 +202,32 @@ def test_a_missing_lexicon_is_rebuilt(finished: Run) -> None:
     align, translate, evaluate = finished.new_calls()
     assert align.startswith("align") and evaluate.startswith("evaluate")
     assert f"--replace-unk {folder}/lexicon.gz" in translate
+
+
+def test_another_selection_rebuilds_what_depends_on_it(finished: Run) -> None:
+    status, output = finished.make("-n", "SELECT_WORDS=20001")
+    assert status == 0 and " select " in output.replace("\\\n", " ")
+    assert " train " in output and " prepare " in output
+    assert "warning" not in output and "Circular" not in output
+    assert finished.make("-q")[0] == 0
+
+
+def test_outputs_keep_the_translations_behind_the_tables(finished: Run) -> None:
+    status, output = finished.make("outputs")
+    assert status == 0, output
+    kept = finished.work / "outputs"
+    names = {str(path.relative_to(kept)) for path in kept.rglob("*.gz")}
+    tables = finished.make("-n", "-B", str(finished.work / "results/tables.md"))[1]
+    translated = {name.split("/work/")[1] for name in re.findall(r"\S+\.(?:hyp|seg|out)\b", tables)}
+    measured = {name.removesuffix(".gz") for name in names}
+    assert "rnn/rnnsearch-50.1/test.5.hyp" in measured and measured <= translated
+    record = json.loads((kept / "rnn/rnnenc-30.1/test.5.no-unk.hyp.json").read_text())
+    options = [figure["computation"][3:] for figure in record["figures"]]
+    assert ["-t", "fr"] in [words[1:3] for words in options]
+    assert [{"file": "rnn/text/test.src"} for words in options if "--length" in words] == [
+        {"file": word["file"]} for words in options for word in words if isinstance(word, dict)
+    ]
+    assert finished.make("-q", "outputs")[0] == 0
 
 
 def test_samples_of_the_training_data_are_not_its_beginning(finished: Run) -> None:
@@ -421,10 +450,14 @@ def test_without_moses_its_systems_give_the_reason(finished: Run) -> None:
 
 @pytest.mark.parametrize(
     ("setting", "message"),
-    [("SIZE=huge", "SIZE=huge: must be paper, mini or smoke"), ("SYSTEMS=lstn", "'lstn'")],
+    [
+        ("SIZE=huge", "SIZE=huge: must be paper, night, mini or smoke"),
+        ("SYSTEMS=lstn", "'lstn'"),
+        ("UPDATES=20 SIZE=paper", "SIZE=paper has"),
+    ],
 )
 def test_unknown_systems_are_refused(tmp_path: Path, setting: str, message: str) -> None:
-    status, output = Run(tmp_path).make("-n", setting)
+    status, output = Run(tmp_path).make("-n", *setting.split())
     assert status != 0 and message in output
 
 
@@ -510,3 +543,55 @@ def test_moses_is_trained_tuned_and_gets_neural_scores(tmp_path: Path) -> None:
     assert text.count("/mert-moses.pl ") == 3  # the baseline, with RNN, with RNN and WP
     assert text.count("-n-best-list ") == 6
     assert "s/num-features=4/num-features=5/" in text and "--count-unknown" in text
+
+
+# ---- SIZE=night: three seeds, and a test set of the domain
+
+
+def test_a_night_trains_every_system_with_three_seeds_and_adam(tmp_path: Path) -> None:
+    lines = commands(Run(tmp_path), size="night")
+    trained = [line.split() for line in lines if " train " in line and "--recipe" in line]
+    names = [Path(words[words.index("--output") + 1]).name for words in trained]
+    by_system = Counter(name.rpartition(".")[0] for name in names)
+    assert by_system.pop("seq2seq-lstm") == 5 and set(by_system.values()) == {3}
+    for words, name in zip(trained, names, strict=True):
+        settings = dict(
+            words[at + 1].split("=") for at, word in enumerate(words) if word == "--set"
+        )
+        assert words[words.index("--config") + 1].endswith("small.toml")
+        assert settings["model.hidden"] == "256"
+        updates, cooldown = (int(settings[f"training.{n}"]) for n in ("max_updates", "cooldown"))
+        shared = updates // (2 if "-long" in name else 1)  # with the training that it resumes
+        assert updates >= 1000 and cooldown == shared // 3, name
+    short = commands(Run(tmp_path), "UPDATES=20", size="night")
+    numbers = {word for line in short for word in line.split() if "max_updates=" in word}
+    assert numbers == {"training.max_updates=20", "training.max_updates=40"}  # and -long
+
+
+def test_a_night_measures_the_domain_that_it_held_out(finished: Run, tmp_path: Path) -> None:
+    run = Run(tmp_path)
+    small = [f"WMT_MIRROR={finished.work / 'mirror'}", "TEST_LINES=", "SELECT_WORDS=20000"]
+    small += ["DOMAIN=40", "SEEDS=1", "-j2"]
+    status, output = run.make(*small, size="night")
+    assert status == 0, output
+    text = (run.work / "results.md").read_text()
+    assert "| all: paper | domain | newstest2014 | sacreBLEU |" in text
+    assert "## The papers' orders" in text and "held out of the training text" in text
+    sizes = {name: len((run.work / f"bitext/{name}.en").read_text().splitlines())
+             for name in ("selected", "domain", "train")}  # fmt: skip
+    assert sizes["domain"] == 40 and sizes["train"] <= sizes["selected"] - 40
+    plotted = [call for call in run.new_calls() if call.startswith("evaluate") and "--plot" in call]
+    assert plotted and all("/domain" in call or "/news" in call for call in plotted)
+    assert (run.work / "rnn/text/news.src").read_text() == (
+        run.work / "rnn/text/domain.src"
+    ).read_text()
+    assert run.make("-q", *small, size="night")[0] == 0
+    again = run.make("-n", *small, "DOMAIN=30", size="night")[1]
+    assert "hold_out.py" in again and " select " not in again
+
+
+def test_moses_has_no_pairs_of_the_domain(tmp_path: Path) -> None:
+    settings = ["MOSES=/opt/moses", "FAST_ALIGN=/opt/align"]
+    status, output = Run(tmp_path).make("-n", *settings, size="night")
+    assert status != 0 and "set DOMAIN= to leave these out" in output
+    assert Run(tmp_path).make("-n", *settings, "DOMAIN=", size="night")[0] == 0

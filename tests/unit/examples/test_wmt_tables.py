@@ -4,9 +4,12 @@ import csv
 import io
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import cells
+import orders
 import pytest
 import tables
 
@@ -16,7 +19,7 @@ SIGNATURES = ["tok:none", "tok:13a"]
 
 def evaluation(bleu: float, sacrebleu: float, sentences: int = 3003) -> str:
     """Return JSON as `nmtkit evaluate --json` writes it."""
-    values = zip((tables.MULTI_BLEU, tables.SACREBLEU), (bleu, sacrebleu), SIGNATURES, strict=True)
+    values = zip((cells.MULTI_BLEU, cells.SACREBLEU), (bleu, sacrebleu), SIGNATURES, strict=True)
     measures = [{"name": n, "value": v, "signature": s} for n, v, s in values]
     return json.dumps({"sentences": sentences, "systems": [{"measures": measures}]})
 
@@ -55,26 +58,26 @@ def work(tmp_path: Path) -> Path:
 
 def choice(
     work: Path, systems: str = "rnnenc-30", seeds: str = "1 2", params: str = "last"
-) -> tables.Choice:
+) -> cells.Choice:
     reasons = {"moses": "needs the output of Moses"}
     names, numbers = frozenset(systems.split()), tuple(seeds.split())
-    return tables.Choice(work, names, numbers, "12", params, reasons)
+    return cells.Choice(work, names, numbers, "12", params, reasons)
 
 
 def record(work: Path, table: str, system: str, column: str) -> dict[str, Any]:
-    cells: list[dict[str, Any]] = json.loads((work / "results/tables.json").read_text())
+    found: list[dict[str, Any]] = json.loads((work / "results/tables.json").read_text())
     [cell] = [
         row
-        for row in cells
+        for row in found
         if (row["table"], row["system"], row["column"]) == (table, system, column)
     ]
     return cell
 
 
 def test_every_row_has_a_figure_for_each_column_and_a_source_or_a_reason() -> None:
-    keys = [table["key"] for table in tables.published()]
+    keys = [table["key"] for table in cells.published()]
     assert len(set(keys)) == len(keys)
-    for table in tables.published():
+    for table in cells.published():
         for row in table["rows"]:
             assert len(row["published"]) == len(table["columns"]), row["name"]
             assert ("quoted" in row) != ("system" in row and "folder" in row), row["name"]
@@ -83,7 +86,7 @@ def test_every_row_has_a_figure_for_each_column_and_a_source_or_a_reason() -> No
 def test_settings_name_the_systems_that_the_tables_have() -> None:
     named = (RECIPE / "settings.mk").read_text() + (RECIPE / "moses.mk").read_text()
     words = set(named.replace(")", " ").replace(",", " ").split())
-    systems = {row.get("system") for table in tables.published() for row in table["rows"]}
+    systems = {row.get("system") for table in cells.published() for row in table["rows"]}
     assert systems - {None} <= words
 
 
@@ -123,7 +126,7 @@ def test_every_table_says_which_parameters_it_has_and_counts_up_to_them(work: Pa
 
 def test_only_the_tables_of_the_workshop_exclude_unknown_words_everywhere(work: Path) -> None:
     """Cho et al. 2014b, section 4.2.1, and Pouget-Abadie et al. 2014, with the same RNNenc."""
-    for table in tables.published():
+    for table in cells.published():
         names = [column.get("result", "") for column in table["columns"]]
         names += [name for row in table["rows"] for name in row.get("results", ())]
         translated = [name for name in names if "{beam}" in name]
@@ -151,11 +154,11 @@ def test_systems_not_run_are_left_out_with_a_reason(work: Path) -> None:
 
 
 def test_a_name_with_a_bar_is_one_cell() -> None:
-    [table] = tables.published("segmentation-table-2")
+    [table] = cells.published("segmentation-table-2")
     names = [name for name in (row["name"] for row in table["rows"]) if "|" in name]
     assert names == ["p(f|e)", "p(f|e) + p(e|f)", "p(f|e) + p(e|f) (p)"]
-    cells = tuple(tables.Cell(column["name"], 1.0, "bleu", (1.0,)) for column in table["columns"])
-    text = tables.markdown(table, [tables.Row(name, cells, ()) for name in names], "last")
+    figures = tuple(cells.Cell(column["name"], 1.0, "bleu", (1.0,)) for column in table["columns"])
+    text = tables.markdown(table, [cells.Row(name, figures, ()) for name in names], "last")
     lines = [line.replace("\\|", "") for line in text.splitlines() if line.startswith("|")]
     assert {line.count("|") for line in lines} == {2 + 4 * 4}
 
@@ -177,7 +180,7 @@ def test_no_sentences_give_no_figure(work: Path) -> None:
 
 
 def test_the_list_has_all_files_that_the_tables_read(work: Path) -> None:
-    listed = set(tables.files(choice(work)))
+    listed = set(cells.files(choice(work)))
     written = {path for path in work.rglob("*") if path.is_file()}
     made_by_training = {path for path in written if path.name == "metrics.jsonl"}
     devices = {path for path in written if path.suffix == ".device"}
@@ -187,7 +190,7 @@ def test_the_list_has_all_files_that_the_tables_read(work: Path) -> None:
 
 def test_models_include_members_of_ensembles_and_row_requirements(tmp_path: Path) -> None:
     selected = choice(tmp_path, "ensemble-2 segmentation", "1")
-    names = {str(path.relative_to(tmp_path)) for path in tables.models(selected)}
+    names = {str(path.relative_to(tmp_path)) for path in cells.models(selected)}
     assert names == {
         "lstm/seq2seq-lstm.1",
         "lstm/seq2seq-lstm.2",
@@ -199,7 +202,7 @@ def test_models_include_members_of_ensembles_and_row_requirements(tmp_path: Path
 def test_the_cost_of_an_ensemble_is_the_sum_of_its_members(tmp_path: Path) -> None:
     for seed in "12":
         training(tmp_path / f"lstm/seq2seq-lstm.{seed}", 100_000, 24.0)
-    row = tables.Row("2", (), (tmp_path / "lstm/seq2seq-lstm.1+2",))
+    row = cells.Row("2", (), (tmp_path / "lstm/seq2seq-lstm.1+2",))
     assert tables.training_of(row, "last")[:4] == ["2.0000", "5.00", "48.00", "TITAN BLACK"]
 
 
@@ -217,10 +220,104 @@ def test_an_unknown_system_is_refused(tmp_path: Path, capsys: Any) -> None:
 
 
 def test_tables_of_small_sizes_say_so(work: Path) -> None:
-    assert "for minutes on little data" in tables.head("mini", choice(work))
-    assert "for minutes" not in tables.head("paper", choice(work))
+    for size in ("smoke", "mini"):
+        text = tables.head(size, choice(work))
+        assert "A test of the plumbing" in text and "figures mean nothing" in text
+    assert "compare orders of systems" in tables.head("night", choice(work))
+    short = replace(choice(work), updates="20")
+    assert "trained for 20 updates each" in tables.head("night", short)
+    for size in ("paper", "night"):
+        assert "mean nothing" not in tables.head(size, choice(work))
 
 
 def test_missing_figures_are_empty() -> None:
     assert tables.format_value(math.nan, "bleu") == ""
     assert tables.format_value(1.005, "bleu", "+") == "+1.00"
+
+
+# ---- A test set of the domain
+
+
+@pytest.fixture
+def night(work: Path) -> cells.Choice:
+    """Write the outputs of a second test set, and of a second system with two seeds."""
+    for path in list(work.rglob("test*.json")):
+        value = 30.0 if ".1/" in str(path) else 34.0
+        cells_file = cells.domain_file(path)
+        assert cells_file is not None
+        cells_file.write_text(evaluation(value, value, 2000))
+    for name, values in (("rnnsearch-30", (35.0, 36.0)), ("rnnenc-50", (33.0, 35.0))):
+        for seed, value in zip("12", values, strict=True):
+            folder = work / f"rnn/{name}.{seed}"
+            training(folder, 100, 1.0)
+            for split in ("test", "domain"):
+                (folder / f"{split}.12.all.json").write_text(evaluation(value, value))
+                (folder / f"{split}-known.12.no-unk.json").write_text(evaluation(value, value))
+            for scores in ("train30", "train50", "dev"):
+                (folder / f"{scores}.scores").write_text("-1\n")
+    plain = choice(work, "rnnenc-30 rnnsearch-30 rnnenc-50")
+    return replace(plain, domain=True, orders=True)
+
+
+def test_a_test_set_of_the_domain_stands_before_newstest(work: Path, night: cells.Choice) -> None:
+    tables.write(night, work / "results", "night")
+    text = (work / "results/tables.md").read_text()
+    assert "| all: paper | domain | newstest2014 | sacreBLEU |" in text
+    assert "| RNNenc-30 | 13.93 | 32.00 (30.00 34.00) | 11.00 (10.00 12.00) | 5.50 |" in text
+    assert "all (domain) 2000" in text and "held out of the training text" in text
+    assert record(work, "bahdanau-table-1", "RNNenc-30", "all")["domain"] == [30.0, 34.0]
+    dev = record(work, "cho-properties-table-1", "RNNenc", "dev")
+    assert (dev["domain"], dev["ours"]) == ([], 12.0)
+
+
+def test_the_papers_orders_say_in_how_many_seeds_they_hold(work: Path, night: cells.Choice) -> None:
+    lines = orders.markdown(night).splitlines()
+    rows = [line.split(" | ") for line in lines if line.startswith("| RNN")]
+    assert [(row[0], row[2].split(": ")[1], row[3].split(": ")[1]) for row in rows] == [
+        ("| RNNsearch-30 > RNNenc-30", "holds for all seeds", "holds for all seeds |"),
+        ("| RNNenc-50 > RNNenc-30", "holds on average", "holds for all seeds |"),
+    ]
+    assert rows[1][2].startswith("34.00 (33.00 to 35.00) and 32.00 (30.00 to 34.00)")
+    for shown in (True, False):
+        tables.write(replace(night, orders=shown), work / "results", "night")
+        assert ("The papers' orders" in (work / "results/tables.md").read_text()) == shown
+
+
+def test_the_list_has_the_files_of_the_domain_and_of_the_orders(
+    work: Path, night: cells.Choice
+) -> None:
+    listed = set(tables.all_files(night))
+    assert {work / f"rnn/rnnenc-30.{s}/domain-known.12.no-unk.json" for s in "12"} <= listed
+    assert not [path for path in listed if not path.exists() and path.name != "done"]
+    with_long = tables.all_files(replace(night, systems=night.systems | {"rnnsearch-50"}))
+    assert work / "rnn/rnnsearch-50.1/domain.12.long.json" in with_long
+    assert not [
+        path for path in tables.all_files(replace(night, orders=False)) if ".long." in str(path)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("better", "worse", "low", "expected"),
+    [
+        ((3.0, 4.0), (1.0, 2.0), False, "holds for all seeds"),
+        ((3.0, 1.5), (1.0, 2.0), False, "holds on average"),
+        ((1.0, 2.0), (1.0, 2.0), False, "does not hold"),
+        ((3.0, 4.0), (5.0, 6.0), True, "holds for all seeds"),
+        ((3.0,), (2.0,), False, "holds"),
+        ((3.0,), (2.0,), True, "does not hold"),
+        ((), (2.0,), False, "no sentence"),
+    ],
+)
+def test_a_verdict_needs_the_worst_seed_above_the_best_of_the_other(
+    better: tuple[float, ...], worse: tuple[float, ...], low: bool, expected: str
+) -> None:
+    assert orders.verdict(better, worse, low) == expected
+
+
+def test_orders_name_systems_and_files_as_the_tables_do() -> None:
+    rows = [row for table in cells.published() for row in table["rows"] if "folder" in row]
+    folders = {(row["system"], row["folder"]) for row in rows}
+    for order in orders.read_orders():
+        assert len({order["claim"], order["paper"]}) == 2
+        for side in orders.SIDES:
+            assert (order[side]["system"], order[side]["folder"]) in folders

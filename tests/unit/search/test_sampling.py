@@ -11,6 +11,7 @@ from nmtkit.data.batch import pad
 from nmtkit.errors import ConfigError, ModelError
 from nmtkit.models.base import log_probs
 from nmtkit.search.sampling import draw, sample
+from nmtkit.search.search_settings import min_lengths
 from nmtkit.special_symbols import EOS, UNK
 
 SETTINGS = SearchConfig()
@@ -83,6 +84,35 @@ def test_only_an_empty_source_has_an_empty_sample(prefix_model):
     [empty], [full] = sample([model], *pad([[0], [5, 0]]), SETTINGS, 1, [1, 2])
     assert empty.ids == [EOS]
     assert len(full.ids) == 2 and full.finished
+
+
+@pytest.mark.parametrize("ratio", [0.0, 0.5, 1.0, 2.0])
+def test_samples_are_as_long_as_search_requires(prefix_model, sources, ratio):
+    """A model that always prefers to end gives the shortest translations that search may give."""
+    model = prefix_model(0, words=5, eos_bias=200.0)
+    settings = SearchConfig(min_length_ratio=ratio)
+    lengths = torch.tensor([len(source) for source in sources])
+    expected = min_lengths(lengths, settings).tolist()
+    drawn = sample([model], *pad(sources), settings, 4, range(8))
+    assert [[len(h.ids) for h in samples] for samples in drawn] == [[n] * 4 for n in expected]
+    assert all(h.finished for h in itertools.chain(*drawn))
+
+
+def test_a_minimum_length_leaves_the_order_of_probabilities(prefix_model):
+    """Strings of at least two words keep their proportions; each position is renormalised."""
+    model, source, n = prefix_model(2, words=3, eos_bias=1.0, scale=0.7), [5, 8, 0], 10_000
+    settings = SearchConfig(min_length_ratio=0.7)  # two words and </s>
+    [samples] = sample([model], *pad([source]), settings, n, seeds=[1])
+    encoded = model.encode(*pad([source]))
+    for first in (1, 2):
+        state = model.step(torch.tensor([[-1]]), model.initial_state(encoded), encoded).state
+        step = model.step(torch.tensor([[first]]), state, encoded)
+        p = log_probs(model.output_layer(), step.readout)[0, 0].exp()
+        begun = [h.ids[1] for h in samples if h.ids[0] == first]
+        share = float(p[1] / (p[1] + p[2]))
+        assert EOS not in begun and len(begun) > 1_000
+        error = 4 * math.sqrt(share * (1 - share) / len(begun))
+        assert abs(begun.count(1) / len(begun) - share) < error
 
 
 def test_a_word_without_probability_is_never_drawn():

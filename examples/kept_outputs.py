@@ -1,0 +1,418 @@
+"""Keep a system's outputs with their figures, and compute the figures again without the system.
+
+    kept_outputs.py keep examples/outputs --name demo.fr --system 'nmtkit, recipe toy' \\
+        --command 'make demo' \\
+        --claim docs/tutorials/first-translator.md sacreBLEU 'it reaches BLEU 98.4' \\
+        -- evaluate demo-work/test.hyp.fr demo-work/raw/test.fr -t fr --measure sacrebleu
+    kept_outputs.py check examples/outputs --references demo-work/raw
+
+`keep` writes NAME.gz, the output, and NAME.json, its record: system, commands, date, versions, the
+figures, and how they are computed. After `--` stands that computation, `evaluate OUTPUT REFERENCE
+...` with the options of `nmtkit evaluate`, or `aer LINKS GOLD`; the first file is the one that is
+kept. References and sources are not: the record has their names and checksums. The record of an
+output with the same content gets further figures; another output under the name replaces it.
+`--recorded FOLDER FILE...` keeps the outputs behind JSON files of `nmtkit evaluate` instead, each
+with its computation in FILE.args, one word a line; FOLDER is left out of all names.
+
+`check` verifies SHA256SUMS (also `sha256sum -c`), computes every figure whose files are in a
+folder of --references, by name and checksum, plain or compressed, and prints it beside the kept
+one. Each claim must stand in its document, with the figure rounded as there. It returns 1 if
+anything differs.
+"""
+
+import argparse
+import datetime
+import gzip
+import hashlib
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from corpora import CorpusError, run_program
+
+from nmtkit.errors import NmtkitError
+from nmtkit.evaluation.aer import MOSES_LINK, alignment_error_rate, read_gold_links
+from nmtkit.io.lines import file_sha256, read_data, read_lines
+
+ROOT = Path(__file__).resolve().parent.parent
+SUMS = "SHA256SUMS"
+EQUAL = 1e-6
+"""Largest difference of two computations of a figure."""
+
+OPTIONS = frozenset(
+    "-t --tgt-language -s --src-language --tokenized --tokenize --measure --reference --source"
+    " --length --no-unk --src-vocab --tgt-vocab --json".split()
+)
+"""Options of `nmtkit evaluate` that a computation may have: none of them writes a file."""
+
+PACKAGES = ("nmtkit", "sacrebleu", "sacremoses", "torch")
+AER = "AER"
+NUMBER = re.compile(r"-?[0-9]+(?:\.([0-9]+))?")
+
+Record = dict[str, Any]
+Figures = dict[str, dict[str, Any]]
+"""Value and signature by the name of a measure."""
+
+
+@dataclass(frozen=True)
+class Computation:
+    """How figures are computed: words of a command, files among them.
+
+    words: the program and its arguments; a file is {"file": name, "sha256": checksum}, the kept
+        output {"output": name}.
+    paths: the files here, by their position in `words`.
+    """
+
+    words: list[Any]
+    paths: dict[int, Path]
+
+    @classmethod
+    def parse(cls, words: Sequence[str], root: Path) -> "Computation":
+        """Read a command; words that are files become references to them.
+
+        :param root: folder left out of the names of files.
+        :raises CorpusError: there is no such computation, or its output is no file.
+        """
+        if not words or words[0] not in ("evaluate", "aer"):
+            raise CorpusError("after -- expected: evaluate OUTPUT REFERENCE ..., or aer LINKS GOLD")
+        if len(words) < 3 or not Path(words[1]).is_file():
+            raise CorpusError(f"{' '.join(words[:2])}: expected a file with outputs, and another")
+        paths = {at: Path(word) for at, word in enumerate(words) if at and Path(word).is_file()}
+        named: list[Any] = list(words)
+        for at, path in paths.items():
+            file = {"file": name_in(root, path), "sha256": content_sha256(path)}
+            named[at] = {"output": file["file"]} if at == 1 else file
+        return cls(named, paths)
+
+    @property
+    def output(self) -> Path:
+        """Return the file that is kept."""
+        return self.paths[1]
+
+    def run(self) -> Figures:
+        """Compute the figures.
+
+        :raises CorpusError: an option is not among `OPTIONS`, or the computation fails.
+        """
+        for word in self.words:
+            if isinstance(word, str) and word.startswith("-") and word not in OPTIONS:
+                raise CorpusError(f"{word}: a computation cannot have this option")
+        words = [str(self.paths.get(at, word)) for at, word in enumerate(self.words)]
+        return error_rate(*words[1:]) if words[0] == "aer" else evaluation(words[1:])
+
+
+def evaluation(arguments: Sequence[str]) -> Figures:
+    """Return the figures of `nmtkit evaluate`.
+
+    :raises CorpusError: It fails; has its message.
+    """
+    words = [word for word in arguments if word != "--json"]
+    command = [sys.executable, "-m", "nmtkit", "evaluate", *words, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise CorpusError(done.stderr.strip().split("\n")[-1] or "nmtkit evaluate failed")
+    return figures_of(json.loads(done.stdout))
+
+
+def figures_of(result: Mapping[str, Any]) -> Figures:
+    """Return the figures in the JSON of `nmtkit evaluate`; none if no sentence was measured."""
+    return {
+        measure["name"]: {"value": measure["value"], "signature": measure["signature"]}
+        for measure in result["systems"][0]["measures"]
+    }
+
+
+def error_rate(links: str, gold: str) -> Figures:
+    """Return the alignment error rate of links, as `nmtkit align --gold` does."""
+    found = [
+        {(int(link[1]), int(link[3])) for link in map(MOSES_LINK.fullmatch, line.split()) if link}
+        for line in read_lines(links)
+    ]
+    rate = alignment_error_rate(found, read_gold_links(read_lines(gold), gold, len(found)))
+    return {AER: {"value": rate.value, "signature": "Och and Ney 2003"}}
+
+
+# ---- Keeping
+
+
+def name_in(root: Path, path: Path) -> str:
+    """Return the path inside a folder, or the name of a file elsewhere."""
+    path, root = path.resolve(), root.resolve()
+    return str(path.relative_to(root)) if path.is_relative_to(root) else path.name
+
+
+def content_sha256(path: Path) -> str:
+    """Return the checksum of a file's content, without its compression."""
+    return hashlib.sha256(read_data(path)).hexdigest()
+
+
+def write(path: Path, content: bytes) -> None:
+    """Write a file completely or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.part")
+    part.write_bytes(content)
+    os.replace(part, path)
+
+
+def new_record(options: argparse.Namespace, computation: Computation, content: bytes) -> Record:
+    """Return the record of an output without figures."""
+    versions = {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
+    return {
+        "system": options.system,
+        "commands": options.command,
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "versions": versions,
+        "output": computation.words[1]["output"],
+        "sha256": content_sha256(computation.output),
+        "lines": content.count(b"\n"),
+        "figures": [],
+        "claims": [],
+    }
+
+
+def keep(folder: Path, name: str, computation: Computation, figures: Figures, options: Any) -> None:
+    """Keep an output with its figures.
+
+    :param options: has `system`, `command` and `claim` of the command line.
+    """
+    content = read_data(computation.output)
+    record = new_record(options, computation, content)
+    path = folder / f"{name}.json"
+    if path.is_file():
+        old = read_record(path)
+        if old["sha256"] == record["sha256"]:
+            record["figures"] = [f for f in old["figures"] if f["computation"] != computation.words]
+            record["claims"] = old["claims"]
+    record["figures"].append({"computation": computation.words, "values": figures})
+    for document, measure, text in options.claim:
+        claim = {"document": document, "figure": named_figure(figures, measure), "text": text}
+        if problem := wrong_claim(claim, record):
+            raise CorpusError(problem)
+        record["claims"] = [c for c in record["claims"] if c != claim] + [claim]
+    write(folder / f"{name}.gz", gzip.compress(content, mtime=0))
+    write(path, (json.dumps(record, ensure_ascii=False, indent=1) + "\n").encode())
+
+
+def named_figure(figures: Figures, part: str) -> str:
+    """Return the only measure whose name contains a text.
+
+    :raises CorpusError: None or several do.
+    """
+    names = [name for name in figures if part in name]
+    if len(names) != 1:
+        raise CorpusError(f"'{part}' must name one of the figures: {', '.join(figures)}")
+    return names[0]
+
+
+def write_sums(folder: Path) -> None:
+    """Write the checksums of all files in the folder."""
+    paths = sorted(path for path in folder.rglob("*") if path.suffix in (".gz", ".json"))
+    lines = (f"{file_sha256(path)}  {path.relative_to(folder)}\n" for path in paths)
+    write(folder / SUMS, "".join(lines).encode())
+
+
+def recorded(root: Path, path: Path) -> Iterator[tuple[str, Computation, Figures]]:
+    """Yield the output behind a JSON file of `nmtkit evaluate`, if it has figures.
+
+    :raises CorpusError: nothing says how it was computed.
+    """
+    figures = figures_of(json.loads(path.read_text(encoding="utf-8")))
+    words = path.with_suffix(".args")
+    if not figures:
+        return  # no sentence was measured
+    if not words.is_file():
+        raise CorpusError(
+            f"{path}: {words.name} is missing; remove {path.name} to measure it again"
+        )
+    computation = Computation.parse(words.read_text(encoding="utf-8").split("\n")[:-1], root)
+    yield name_in(root, computation.output), computation, figures
+
+
+# ---- Checking
+
+
+def read_record(path: Path) -> Record:
+    """Return a record.
+
+    :raises CorpusError: It is no record.
+    """
+    try:
+        record: Record = json.loads(path.read_text(encoding="utf-8"))
+        return {key: record[key] for key in ("sha256", "figures", "claims", "system", "output")}
+    except (ValueError, KeyError) as error:
+        raise CorpusError(f"{path}: not a record of a kept output") from error
+
+
+def damaged(folder: Path) -> Iterator[str]:
+    """Yield what differs between the folder and its SHA256SUMS."""
+    lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
+    sums = {name: checksum for checksum, _, name in (line.partition("  ") for line in lines)}
+    for path in sorted(p for p in folder.rglob("*") if p.suffix in (".gz", ".json")):
+        name = str(path.relative_to(folder))
+        if sums.pop(name, None) != file_sha256(path):
+            yield f"{name}: not the file of {SUMS}"
+    yield from (f"{name}: missing" for name in sums)
+
+
+def find(file: Mapping[str, str], folders: Sequence[Path]) -> Path | None:
+    """Return the file with a name and checksum in the folders, plain or compressed."""
+    name = Path(file["file"]).name
+    for folder in folders:
+        for path in sorted(folder.rglob(f"{name}*")):
+            same_name = path.name in (name, f"{name}.gz", f"{name}.xz", f"{name}.zst")
+            if same_name and path.is_file() and content_sha256(path) == file["sha256"]:
+                return path
+    return None
+
+
+def wrong_claim(claim: Mapping[str, str], record: Record) -> str:
+    """Say what is wrong with a claim; empty if nothing is."""
+    document = ROOT / claim["document"]
+    text = " ".join(document.read_text(encoding="utf-8").split())
+    if " ".join(claim["text"].split()) not in text:
+        return f"{claim['document']}: does not say '{claim['text']}'"
+    number = list(NUMBER.finditer(claim["text"]))[-1:]
+    values = [f["values"][claim["figure"]]["value"] for f in record["figures"]
+              if claim["figure"] in f["values"]]  # fmt: skip
+    digits = len(number[0][1] or "") if number else 0
+    if not number or not any(f"{value:.{digits}f}" == number[0][0] for value in values):
+        kept = ", ".join(f"{value:.{digits + 2}f}" for value in values)
+        return f"{claim['document']}: '{claim['text']}', but {claim['figure']} is {kept}"
+    return ""
+
+
+@dataclass
+class Outcome:
+    """What a check found, in numbers of figures."""
+
+    equal: int = 0
+    wrong: int = 0
+    left: int = 0
+
+
+def check_figures(path: Path, folders: Sequence[Path], outcome: Outcome) -> Iterator[str]:
+    """Yield a line for each figure of a record: measure, kept and new value, and whether equal."""
+    record = read_record(path)
+    output = path.with_suffix(".gz")
+    if content_sha256(output) != record["sha256"]:
+        outcome.wrong += 1
+        yield f"{output.name}: not the output of {path.name}"
+        return
+    for figure in record["figures"]:
+        words = figure["computation"]
+        files = {at: word for at, word in enumerate(words) if isinstance(word, dict) and at != 1}
+        paths = {at: find(word, folders) for at, word in files.items()}
+        missing = [files[at] for at, found in paths.items() if found is None]
+        if missing:
+            outcome.left += len(figure["values"])
+            name, checksum = missing[0]["file"], missing[0]["sha256"]
+            yield f"{output.name}: not computed: --references lacks {name}, SHA-256 {checksum}"
+            continue
+        there = {at: found for at, found in paths.items() if found is not None}
+        again = Computation(words, {1: output, **there}).run()
+        for name, kept in figure["values"].items():
+            value = again[name]["value"] if name in again else float("nan")
+            equal = abs(value - kept["value"]) <= EQUAL
+            outcome.equal, outcome.wrong = outcome.equal + equal, outcome.wrong + (not equal)
+            said = "equal" if equal else "DIFFERS"
+            yield f"{output.name}\t{name}\t{kept['value']:.4f}\t{value:.4f}\t{said}"
+
+
+def check(folder: Path, folders: Sequence[Path]) -> bool:
+    """Check all kept outputs; print figures to stdout and problems to stderr.
+
+    :return: True if nothing differs.
+    :raises CorpusError: the folder has no kept outputs.
+    """
+    if not (folder / SUMS).is_file():
+        raise CorpusError(f"{folder}: has no {SUMS}: nothing was kept there")
+    outcome, problems = Outcome(), 0
+    for problem in damaged(folder):
+        print(f"kept_outputs: {problem}", file=sys.stderr)
+        problems += 1
+    for path in sorted(folder.rglob("*.json")):
+        for line in check_figures(path, folders, outcome):
+            print(line)
+        record = read_record(path)
+        for problem in filter(None, (wrong_claim(claim, record) for claim in record["claims"])):
+            print(f"kept_outputs: {problem}", file=sys.stderr)
+            problems += 1
+    print(
+        f"kept_outputs: {outcome.equal} figures are equal, {outcome.wrong} differ,"
+        f" {outcome.left} could not be computed for want of their references",
+        file=sys.stderr,
+    )
+    return not problems and not outcome.wrong
+
+
+# ---- The command
+
+
+def parse_options(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, list[str]]:
+    """Return the options, and the words after `--`."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    at = words.index("--") if "--" in words else len(words)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    commands = parser.add_subparsers(dest="action", required=True)
+    keeping = commands.add_parser("keep", help="keep an output with its figures")
+    keeping.add_argument("folder", type=Path)
+    keeping.add_argument("--name", help="name in the folder [that of the file]")
+    keeping.add_argument("--system", required=True, metavar="TEXT")
+    keeping.add_argument("--command", action="append", default=[], help="how it was made")
+    keeping.add_argument(
+        "--claim", nargs=3, action="append", default=[], metavar=("DOCUMENT", "FIGURE", "TEXT"),
+        help="where the figure is claimed: words of a document that end with it",
+    )  # fmt: skip
+    keeping.add_argument("--recorded", nargs="+", type=Path, default=[], metavar="FOLDER|FILE")
+    checking = commands.add_parser("check", help="compute all figures again")
+    checking.add_argument("folder", type=Path)
+    checking.add_argument("--references", nargs="+", type=Path, default=[], metavar="FOLDER")
+    options = parser.parse_args(words[:at])
+    return options, words[at + 1 :]
+
+
+def run_keep(options: argparse.Namespace, words: Sequence[str]) -> None:
+    """Keep the outputs that the options name."""
+    kept: list[tuple[str, Computation, Figures]] = []
+    if options.recorded:
+        root, *paths = options.recorded
+        kept = [entry for path in paths for entry in recorded(root, path)]
+    else:
+        computation = Computation.parse(words, Path())
+        name = options.name or computation.output.name
+        kept = [(name, computation, computation.run())]
+    for name, computation, figures in kept:
+        keep(options.folder, name, computation, figures, options)
+    options.folder.mkdir(parents=True, exist_ok=True)
+    write_sums(options.folder)
+    print(f"kept_outputs: {len(kept)} evaluations kept in {options.folder}", file=sys.stderr)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Return 1 on failure, or if a figure differs."""
+    options, words = parse_options(arguments)
+    differs = False
+
+    def run(_: object) -> None:
+        nonlocal differs
+        try:
+            if options.action == "keep":
+                run_keep(options, words)
+            else:
+                differs = not check(options.folder, options.references)
+        except NmtkitError as error:
+            raise CorpusError(str(error)) from error
+
+    return run_program("kept_outputs", run, arguments) or int(differs)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

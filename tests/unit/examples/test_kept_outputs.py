@@ -1,0 +1,216 @@
+"""Kept outputs: what is kept, how figures are computed again, and what is found to be wrong."""
+
+import gzip
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import kept_outputs
+import pytest
+
+Keep = Callable[..., int]
+REFERENCE = ["Le chat dort sur le tapis rouge.", "Il pleut depuis ce matin à Paris.", "Oui, merci."]
+TRANSLATION = ["Le chat dort sur un tapis rouge.", "Il pleut depuis hier à Paris.", "Oui, merci."]
+OPTIONS = ["-t", "fr", "--measure", "sacrebleu", "--measure", "chrf"]
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    for name, lines in (("test.fr", REFERENCE), ("test.hyp", TRANSLATION)):
+        (folder / name).write_text("".join(f"{line}\n" for line in lines))
+    return folder
+
+
+@pytest.fixture
+def keep(tmp_path: Path, texts: Path) -> Keep:
+    def run(*options: str, words: list[str] | None = None) -> int:
+        pair = [str(texts / "test.hyp"), str(texts / "test.fr")]
+        words = words or ["evaluate", *pair, *OPTIONS]
+        fixed = ["keep", str(tmp_path / "kept"), "--system", "a system", "--command", "nmtkit x"]
+        return kept_outputs.main([*fixed, *options, "--", *words])
+
+    return run
+
+
+def check(folder: Path, *references: Path) -> int:
+    given = ["--references", *map(str, references)] if references else []
+    return kept_outputs.main(["check", str(folder), *given])
+
+
+def test_figures_are_computed_again(
+    keep: Keep, tmp_path: Path, texts: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert keep("--name", "news") == 0
+    record = json.loads((tmp_path / "kept/news.json").read_text())
+    assert (record["system"], record["commands"]) == ("a system", ["nmtkit x"])
+    assert (record["output"], record["lines"]) == ("test.hyp", 3)
+    values = record["figures"][0]["values"]
+    assert set(values) == {"BLEU (sacreBLEU)", "chrF"}
+    assert 30 < values["BLEU (sacreBLEU)"]["value"] < 100
+    (texts / "test.hyp").unlink()
+    assert check(tmp_path / "kept", texts) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split("\t")[4] for line in lines] == ["equal", "equal"]
+
+
+def test_only_the_output_is_kept(keep: Keep, tmp_path: Path) -> None:
+    keep()
+    files = sorted((tmp_path / "kept").iterdir())
+    assert [path.name for path in files] == ["SHA256SUMS", "test.hyp.gz", "test.hyp.json"]
+    assert gzip.decompress(files[1].read_bytes()).decode().splitlines() == TRANSLATION
+    assert not [line for line in REFERENCE[:2] if line in files[2].read_text()]
+    assert str(tmp_path) not in files[2].read_text()
+    command = ["sha256sum", "--check", "--quiet", "SHA256SUMS"]
+    subprocess.run(command, cwd=tmp_path / "kept", check=True)
+
+
+def test_a_reference_is_found_by_name_and_content(
+    keep: Keep, tmp_path: Path, texts: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keep()
+    other = tmp_path / "other"
+    (other / "a").mkdir(parents=True)
+    (other / "a/test.fr").write_text("another text\n")
+    assert check(tmp_path / "kept", other) == 0
+    captured = capsys.readouterr()
+    assert "not computed: --references lacks test.fr, SHA-256 " in captured.out
+    assert "0 figures are equal, 0 differ, 2 could not be computed" in captured.err
+    (other / "test.fr.gz").write_bytes(gzip.compress((texts / "test.fr").read_bytes()))
+    assert check(tmp_path / "kept", other) == 0
+    assert "2 figures are equal, 0 differ, 0 could" in capsys.readouterr().err
+
+
+def test_a_changed_output_or_figure_is_found(
+    keep: Keep, tmp_path: Path, texts: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keep()
+    kept = tmp_path / "kept"
+    record = json.loads((kept / "test.hyp.json").read_text())
+    record["figures"][0]["values"]["chrF"]["value"] += 0.01
+    (kept / "test.hyp.json").write_text(json.dumps(record))
+    assert check(kept, texts) == 1
+    captured = capsys.readouterr()
+    assert captured.out.count("DIFFERS") == 1
+    assert "test.hyp.json: not the file of SHA256SUMS" in captured.err
+    (kept / "test.hyp.gz").write_bytes(gzip.compress(b"x\n" * 3))
+    assert check(kept, texts) == 1
+    assert "test.hyp.gz: not the output of test.hyp.json" in capsys.readouterr().out
+
+
+def test_one_output_has_the_figures_of_all_its_evaluations(
+    keep: Keep, tmp_path: Path, texts: Path
+) -> None:
+    pair = [str(texts / "test.hyp"), str(texts / "test.fr")]
+    for _ in range(2):
+        assert keep() == 0
+        assert keep(words=["evaluate", *pair, "--measure", "ter"]) == 0
+    record = json.loads((tmp_path / "kept/test.hyp.json").read_text())
+    assert [list(f["values"]) for f in record["figures"]] == [
+        ["BLEU (sacreBLEU)", "chrF"],
+        ["TER"],
+    ]
+    (texts / "test.hyp").write_text("x\n" * 3)
+    assert keep() == 0
+    assert len(json.loads((tmp_path / "kept/test.hyp.json").read_text())["figures"]) == 1
+
+
+def test_claims_must_stand_in_their_document(
+    keep: Keep,
+    tmp_path: Path,
+    texts: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(kept_outputs, "ROOT", tmp_path)
+    keep()
+    record = json.loads((tmp_path / "kept/test.hyp.json").read_text())
+    bleu = record["figures"][0]["values"]["BLEU (sacreBLEU)"]["value"]
+    page = tmp_path / "page.md"
+    page.write_text(f"| corpus | 3 |\n  {bleu:.1f} | 99.9 |\n")
+    assert keep("--claim", "page.md", "sacreBLEU", f"corpus | 3 | {bleu:.1f}") == 0
+    assert check(tmp_path / "kept", texts) == 0
+    wrong = (("sacreBLEU", "corpus | 4 | 5"), ("sacreBLEU", "| 99.9"), ("TER", "| 99.9"))
+    for figure, text in wrong:
+        capsys.readouterr()
+        assert keep("--claim", "page.md", figure, text) == 1
+        said = capsys.readouterr().err
+        assert len(said.splitlines()) == 1
+    page.write_text("| corpus | 3 | 12.3 |\n")
+    assert check(tmp_path / "kept", texts) == 1
+    assert f"page.md: does not say 'corpus | 3 | {bleu:.1f}'" in capsys.readouterr().err
+
+
+def test_alignments_have_their_error_rate(keep: Keep, tmp_path: Path, texts: Path) -> None:
+    (texts / "links").write_text("0-0 1-1\n0-0\n")
+    (texts / "gold").write_text("0-0 1-2\n0-0\n")
+    words = ["aer", str(texts / "links"), str(texts / "gold")]
+    assert keep(words=words) == 0
+    record = json.loads((tmp_path / "kept/links.json").read_text())
+    assert record["figures"][0]["values"]["AER"]["value"] == pytest.approx(1 - 4 / 6)
+    assert check(tmp_path / "kept", texts) == 0
+
+
+def test_evaluations_that_were_recorded_are_kept(tmp_path: Path, texts: Path) -> None:
+    words = ["evaluate", str(texts / "test.hyp"), str(texts / "test.fr"), *OPTIONS]
+    figures = kept_outputs.evaluation(words[1:])
+    measures = [{"name": name, **figure} for name, figure in figures.items()]
+    for name, some in (("a.all", measures), ("none", [])):
+        result = {"systems": [{"measures": some}]}
+        (texts / f"{name}.json").write_text(json.dumps(result))
+    (texts / "a.all.args").write_text("".join(f"{word}\n" for word in words))
+    files = [str(tmp_path), str(texts / "a.all.json"), str(texts / "none.json")]
+    kept = str(tmp_path / "kept")
+    command = ["keep", kept, "--system", "s", "--recorded", *files]
+    assert kept_outputs.main(command) == 0
+    assert (tmp_path / "kept/texts/test.hyp.gz").is_file()
+    assert check(tmp_path / "kept", texts) == 0
+    (texts / "a.all.args").unlink()
+    assert kept_outputs.main(command) == 1
+
+
+def test_a_record_cannot_write_files(keep: Keep, tmp_path: Path, texts: Path) -> None:
+    keep()
+    record = json.loads((tmp_path / "kept/test.hyp.json").read_text())
+    record["figures"][0]["computation"] += ["--output", str(tmp_path / "written")]
+    (tmp_path / "kept/test.hyp.json").write_text(json.dumps(record))
+    assert check(tmp_path / "kept", texts) == 1
+    assert not (tmp_path / "written").exists()
+
+
+def test_a_missing_output_is_reported(
+    keep: Keep, tmp_path: Path, texts: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keep()
+    (tmp_path / "kept/test.hyp.gz").unlink()
+    assert check(tmp_path / "kept", texts) == 1
+    assert "test.hyp.gz: missing" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["evaluate"], ["score", "a", "b"], ["evaluate", "nothing", "nowhere"], ["aer", "links", "x"]],
+)
+def test_a_wrong_computation_is_one_line(
+    keep: Keep, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert keep(words=words) == 1
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_gold_links_of_other_sentences_are_one_line(
+    keep: Keep, texts: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (texts / "links").write_text("0-0\n")
+    (texts / "gold").write_text("0-0\n0-0\n")
+    assert keep(words=["aer", str(texts / "links"), str(texts / "gold")]) == 1
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_a_folder_without_outputs_is_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert check(tmp_path) == 1
+    assert "nothing was kept there" in capsys.readouterr().err
