@@ -108,8 +108,9 @@ UPDATES      ?=
 UPDATES_night := rnnenc=6000 rnnsearch=4000 long=8000 grconv=4000 seq2seq=4000 cslm=6000 phrase=6000
 UPDATES_mini  := rnnenc=600 rnnsearch=450 long=900 grconv=350 seq2seq=350 cslm=500 phrase=500
 UPDATES_smoke := rnnenc=40 rnnsearch=40 long=60 grconv=20 seq2seq=30 cslm=20 phrase=20
-# Options of every `nmtkit translate`; barely trained models do not end their sentences.
-SEARCH       ?= $(if $(filter paper,$(SIZE)),,--max-length-ratio $(or $(RATIO_$(SIZE)),1))
+# Options of every `nmtkit translate`: products as the authors computed them; barely trained models do not end their
+# sentences.
+SEARCH       ?= --precision float32$(if $(filter paper,$(SIZE)),, --max-length-ratio $(or $(RATIO_$(SIZE)),1))
 RATIO_night  := 2
 RATIO_mini   := 1.5
 # Added to every training: EXTRA="--set training.precision=bfloat16"

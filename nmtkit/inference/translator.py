@@ -613,10 +613,9 @@ class Translator:
         """Return the terms of a line that a translation lacks."""
         if self._terms is None:
             return []
-        line, is_strict = window.terms[number], not self._prefers_terms
-        if is_strict and hypothesis.finished:  # it has all that it can have
-            return [term.source for term in line.impossible]
-        return [term.source for term in self._terms.missing(line, hypothesis.words)]
+        # Looked for in strict mode, too: what search guarantees is checked on its result.
+        absent = self._terms.missing(window.terms[number], hypothesis.words)
+        return [term.source for term in absent]
 
 
 def _prefix_finder(ensemble: Ensemble) -> "PrefixFinder":
