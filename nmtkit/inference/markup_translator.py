@@ -35,6 +35,7 @@ from nmtkit.text.markup import Atom, Element, MarkedText, Markup, parse_markup
 from nmtkit.text.markup_placement import (
     Aligned,
     around_nearest_words,
+    has_lost_words,
     place_elements,
     write_markup,
 )
@@ -136,7 +137,7 @@ class MarkupTranslator:
         aligned = self._align(marked, translation)
         places = place_elements(marked.elements, aligned)
         pairs = zip(marked.elements, places, strict=True)
-        lost = [e for e, place in pairs if place.first == place.stop and not e.is_point]
+        lost = [element for element, place in pairs if has_lost_words(element, place, aligned)]
         places = around_nearest_words(marked.elements, places, aligned)
         return write_markup(marked, places, aligned), lost
 

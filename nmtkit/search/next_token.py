@@ -330,7 +330,7 @@ class NextTokenScorer:
         :param maxima: largest rounded logit of each block. Shape: [r, blocks].
         """
         best, blocks = maxima.max(1)
-        tokens = _block_tokens(blocks)  # [r, BLOCK_TOKENS]
+        tokens = block_tokens(blocks)  # [r, BLOCK_TOKENS]
         logits = self._layers[0].logits_of(readout, tokens.clamp(max=self.vocabulary_size - 1))
         logits.masked_fill_(tokens >= self.vocabulary_size, -torch.inf)
         _mask_tokens(logits, tokens, mask)

@@ -84,11 +84,6 @@ class Element:
     separates: bool = False
     separates_end: bool = False
 
-    @property
-    def is_point(self) -> bool:
-        """Return whether it contains no text."""
-        return self.start == self.end
-
 
 @dataclass(frozen=True)
 class Atom:

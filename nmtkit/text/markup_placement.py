@@ -149,7 +149,7 @@ def around_nearest_words(
         words[slice(*place)] = True
     for number, element in enumerate(elements):
         place, words = result[number], taken[element.parent]
-        if place.first < place.stop or element.is_point:
+        if not has_lost_words(element, place, aligned):
             continue
         parent = result[element.parent] if element.parent >= 0 else aligned.whole
         for word in (place.first, place.first - 1):
@@ -157,6 +157,11 @@ def around_nearest_words(
                 result[number], words[word] = Place(word, word + 1), True
                 break
     return result
+
+
+def has_lost_words(element: Element, place: Place, aligned: Aligned) -> bool:
+    """Return whether an element had words in the source and has none in the translation."""
+    return place.first == place.stop and len(aligned.columns(element.start, element.end)) > 0
 
 
 def _outside_siblings(gap: int, owner: Owners) -> int:

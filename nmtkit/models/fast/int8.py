@@ -15,8 +15,7 @@ from typing import TypeAlias
 import torch
 from torch import Tensor
 
-from nmtkit.models.fast.bfloat16 import BFloat16Matrix
-from nmtkit.models.fast.matmul import Prepacked, addmm, matmul
+from nmtkit.models.fast.matmul import BFloat16Matrix, Prepacked, addmm, matmul
 from nmtkit.models.fast.torch_private import int_matmul, pack_rows, sum_packed_rows
 from nmtkit.models.precision import Precision
 

@@ -169,6 +169,31 @@ class Prepacked:
         return bool(self._weights) and a.size(-2) >= self._min_rows
 
 
+class BFloat16Matrix:
+    """A matrix M in bfloat16, or several of one shape, packed once for many products in search.
+
+    M and the rows multiplied by it are rounded to 8 bits of mantissa, products are summed in
+    float32, and sums rounded once, to a relative error of 2^-9. Rows do not influence each other,
+    so a sentence's translation does not depend on the others of a batch.
+
+    :param matrix: Shape: [n, w], or [D, n, w] for D separate products.
+    """
+
+    def __init__(self, matrix: Tensor) -> None:
+        self._packed = Prepacked(matrix.to(torch.bfloat16), min_size=1)
+
+    def matmul(self, a: Tensor) -> Tensor:
+        """Return a M in the type of a. Shapes: [N, n] or [D, N, n]; [N, w] or [D, N, w]."""
+        return self._packed.matmul(a).to(a.dtype)
+
+    def addmm(self, addend: Tensor, a: Tensor) -> Tensor:
+        """Return addend + a M in the type of the addend.
+
+        Shapes: [w], [N, w] or [D, N, w]; [N, n] or [D, N, n]; the result: [N, w] or [D, N, w].
+        """
+        return addend + self._packed.matmul(a)
+
+
 class _Affine(Function):
     @staticmethod
     def forward(ctx: Any, addend: Tensor | None, a: Tensor, B: Tensor) -> Tensor:

@@ -8,9 +8,8 @@ import torch
 from torch import Tensor
 
 from nmtkit.models.base import CandidateLayer, LogitLayer, OutputLayer, padded_shard
-from nmtkit.models.fast.bfloat16 import BFloat16Matrix
 from nmtkit.models.fast.int8 import Int8Matrix, Matrix, linear
-from nmtkit.models.fast.matmul import Prepacked
+from nmtkit.models.fast.matmul import BFloat16Matrix, Prepacked
 from nmtkit.models.precision import Precision
 
 

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nmtkit.documents.formats import FORMATS
@@ -154,6 +154,8 @@ def test_any_text_comes_back_from_a_copy(case: tuple[str, str]) -> None:
     assert translated(text, format).data == text.encode()
 
 
+@example("one <unknown> </unknown> one")
+@example("one <b> </b> one")
 @settings(max_examples=200, deadline=None)
 @given(st.lists(WORDS | TAGS, max_size=25).map(" ".join))
 def test_markup_stays_around_its_words(text: str) -> None:
