@@ -42,6 +42,8 @@ from timing import (
     write_report,
 )
 
+from nmtkit.models.precision import BFLOAT16_SIZE
+
 UPDATES = 800
 LEARNING_RATE = 2e-3
 TEST = "test2016"
@@ -130,6 +132,8 @@ def rows_of(options: argparse.Namespace) -> dict[str, System]:
     if len(faster) == 2:
         faster["--quantize --candidates"] = [word for words in faster.values() for word in words]
     rows: dict[str, System] = {"nmtkit": Nmtkit()}
+    if SIZES[options.size].hidden >= BFLOAT16_SIZE:  # the default may be bfloat16
+        rows["nmtkit --precision float32"] = Nmtkit(extra=["--precision", "float32"])
     rows |= {f"nmtkit {name}": Nmtkit(extra=words) for name, words in faster.items()}
     rows |= {system.name: system for system in peers(options.peers, options.marian)}
     for marian in [system for system in rows.values() if isinstance(system, Marian)]:
