@@ -139,6 +139,8 @@ def _examples(report: "ModelReport", verdict: Verdict) -> str:
     for lead in verdict.leads:
         other = lead.other
         count = sum(difference > 0 for difference in score_differences(report, leader, other))
+        if not count:
+            continue
         address = selection_address(
             only=f"better:{other}:{leader}", sort=f"difference:{leader}:{other}", largest="1"
         )
@@ -147,7 +149,7 @@ def _examples(report: "ModelReport", verdict: Verdict) -> str:
             f'<a href="{escape(address)}">{sentence_count(count)} where {name}'
             " has the higher chrF</a>"
         )
-    return f"{_listed(links)}; {worst}."
+    return "; ".join([*([_listed(links)] if links else []), worst]) + "."
 
 
 def _listed(parts: Iterator[str] | Sequence[str]) -> str:

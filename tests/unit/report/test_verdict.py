@@ -97,3 +97,8 @@ def test_the_smallest_p_is_a_bound_that_is_true(samples):
 
 def test_the_bound_of_a_thousand_samples():
     assert format_p(1 / 1001, 1000) == "p ≤ 0.001" and format_p(0.0125, 1000) == "p = 0.013"
+
+
+def test_no_link_leads_to_sentences_that_do_not_exist():
+    text = text_of(reported(bad=worse(2), good=REFERENCES))  # bad is better in none
+    assert "has the higher chrF" not in text and "its lowest chrF first" in text
