@@ -24,6 +24,7 @@ from nmtkit.training.plan import (
     Precision,
     SpeedModel,
     best_plan,
+    useful_sizes,
 )
 from nmtkit.training.settings import make_config
 from nmtkit.training.speed import measure_speed
@@ -135,7 +136,7 @@ class Planner:
     def plan(self, factor: float = 1.0) -> Plan:
         """Return the best plan for the time, times a factor; its size may be fixed by a setting."""
         asked = self.settings(Plan(SIZES[0], 1.0, self.figures)).model.hidden
-        sizes = SIZES if asked == SIZES[0] else [asked]
+        sizes = useful_sizes(self.figures) if asked == SIZES[0] else [asked]
         seconds, largest = factor * self.seconds, self._largest_batch
         plans = [best_plan(self.figures, self.speed, seconds, sizes, largest)]
         wide = [size for size in sizes if size >= BFLOAT16_SIZE]

@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 
 from nmtkit.config import parse_config
 from nmtkit.config_io import merge_tables, recipe_table
-from nmtkit.training.plan import SIZES, CorpusFigures, Plan, SpeedModel, best_plan
+from nmtkit.training.plan import (
+    SIZES,
+    CorpusFigures,
+    Plan,
+    SpeedModel,
+    best_plan,
+    useful_sizes,
+)
 
 SMALL = CorpusFigures(29_000, 420_000, 450_000, 8_000, 8_000, 15_000)
 
@@ -65,6 +72,13 @@ def test_repeated_epochs_count_less_and_less() -> None:
     assert costs[0] - costs[1] > costs[3] - costs[4]
     larger = dataclasses.replace(Plan(256, 9e6, SMALL), figures=SMALL._replace(tgt_tokens=10**8))
     assert larger.expected_cost < Plan(256, 9e6, SMALL).expected_cost  # new text teaches more
+
+
+def test_a_small_corpus_takes_no_large_model() -> None:
+    """As measured on 29,000 pairs, where 256 units are ahead of 512."""
+    assert useful_sizes(SMALL)[-1] == 256
+    largest = [useful_sizes(SMALL._replace(tgt_tokens=10**n))[-1] for n in range(4, 11)]
+    assert largest == sorted(largest) and largest[0] == SIZES[0] and largest[-1] == SIZES[-1]
 
 
 @pytest.mark.parametrize("tokens", [1, 1e5, 1e7, 1e10])

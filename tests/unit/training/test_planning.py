@@ -8,6 +8,7 @@ import torch
 from nmtkit.config import Config
 from nmtkit.models.precision import multiplies_bfloat16
 from nmtkit.training import planning
+from nmtkit.training.plan import SIZES
 from nmtkit.training.planning import Planner
 from nmtkit.training.speed import Speed
 
@@ -36,6 +37,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> list[Config]:
         gain = 3 if config.training.precision == "bfloat16" else 1
         return Speed(gain * 40_000, float(size * size), 1)
 
+    monkeypatch.setattr(planning, "useful_sizes", lambda figures: list(SIZES))  # of a tiny corpus
     monkeypatch.setattr(planning, "measure_speed", measure_speed)
     monkeypatch.setattr(planning, "multiplies_bfloat16", lambda device: True)
     return measured
