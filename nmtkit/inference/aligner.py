@@ -38,7 +38,7 @@ from nmtkit.inference.word_alignment import (
 )
 from nmtkit.model_folder import LoadedModel
 from nmtkit.text.names import unmask
-from nmtkit.text.pair_cells import Weights
+from nmtkit.text.pair_cells import Weights, chunks
 
 if TYPE_CHECKING:
     from nmtkit.text.lexicon import LinkCounts
@@ -161,7 +161,7 @@ def learn(scores: Iterable[tuple[Score, Score | None]], rounds: int) -> Iterator
             yield pair
 
     model = LinkModel.learn(list(learnable(reading())), rounds)
-    for window in _windows(chain(read, attended)):
+    for window in chunks(chain(read, attended), _positions, WINDOW_CELLS):
         found = iter(model.links([pair for _, pair in window if pair.is_learnable]))
         for score, pair in window:
             assert score.alignment is not None
@@ -188,20 +188,9 @@ def _attended(score: Score, other: Score | None) -> AttendedPair:
     return AttendedPair(src, tgt, attention.numpy())
 
 
-def _windows(
-    pairs: Iterable[tuple[Score, AttendedPair]],
-) -> Iterator[list[tuple[Score, AttendedPair]]]:
-    """Yield pairs with about `WINDOW_CELLS` pairs of positions at a time, in order."""
-    window: list[tuple[Score, AttendedPair]] = []
-    cells = 0
-    for score, pair in pairs:
-        window.append((score, pair))
-        cells += pair.attention.size
-        if cells >= WINDOW_CELLS:
-            yield window
-            window, cells = [], 0
-    if window:
-        yield window
+def _positions(pair: tuple[Score, AttendedPair]) -> int:
+    """Return the number of pairs of positions of a scored pair."""
+    return pair[1].attention.size
 
 
 def _with_no_link(weights: Weights) -> Tensor:

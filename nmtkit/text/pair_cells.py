@@ -1,14 +1,15 @@
 """Pairs of positions of many sentence pairs in flat arrays, and the words that meet in them."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 Ids = npt.NDArray[np.int64]
 Weights = npt.NDArray[np.float32]
+AnyPair = TypeVar("AnyPair")
 
 CHUNK_CELLS = 2_000_000
 """Pairs of positions whose words are sorted at a time."""
@@ -54,7 +55,7 @@ class PairCells:
         :param keys: the keys, if they are known; others are none. None: those of the pairs.
         """
         pairs = list(pairs)
-        parts = [_unique_keys(chunk, tgt_words) for chunk in _chunks(pairs)]
+        parts = [_unique_keys(chunk, tgt_words) for chunk in chunks(pairs, _cells, CHUNK_CELLS)]
         if keys is None:
             keys = np.unique(np.concatenate([np.empty(0, np.int64), *(part[0] for part in parts)]))
         words = [_find(unique, keys)[inverse] for unique, inverse in parts]
@@ -79,18 +80,28 @@ class PairCells:
         return part.reshape(len(self.tgt[pair]), len(self.src[pair]))
 
 
-def _chunks(pairs: Sequence[TokenPair]) -> Iterator[list[TokenPair]]:
-    """Yield pairs with about `CHUNK_CELLS` cells at a time, in order."""
-    chunk: list[TokenPair] = []
+def chunks(
+    pairs: Iterable[AnyPair], cells_of: Callable[[AnyPair], int], limit: int
+) -> Iterator[list[AnyPair]]:
+    """Yield pairs with about so many cells at a time, in order.
+
+    :param cells_of: returns the number of cells of a pair.
+    :param limit: a chunk ends with the pair that reaches it.
+    """
+    chunk: list[AnyPair] = []
     cells = 0
     for pair in pairs:
         chunk.append(pair)
-        cells += pair.forward.size
-        if cells >= CHUNK_CELLS:
+        cells += cells_of(pair)
+        if cells >= limit:
             yield chunk
             chunk, cells = [], 0
     if chunk:
         yield chunk
+
+
+def _cells(pair: TokenPair) -> int:
+    return pair.forward.size
 
 
 def _unique_keys(pairs: Sequence[TokenPair], tgt_words: int) -> tuple[Ids, npt.NDArray[np.intp]]:
