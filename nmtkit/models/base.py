@@ -82,17 +82,15 @@ class OutputLayer:
 
     @property
     def rounds_shards(self) -> bool:
-        """True if `rounded_shards` computes faster, and less exactly, than `shards`."""
+        """Return True if rounded shards compute faster, and less exactly, than others."""
         return False
 
-    def rounded_shards(self, width: int, multiple: int) -> Sequence[LogitLayer]:
-        """Cut the layer into shards whose logits may be rounded; otherwise as `shards`."""
-        return self.shards(width, multiple)
-
-    def shards(self, width: int, multiple: int) -> Sequence[LogitLayer]:
+    def shards(self, width: int, multiple: int, rounded: bool = False) -> Sequence[LogitLayer]:
         """Cut the layer into shards of `width` words.
 
         The last shard is padded to a multiple of `multiple` words; padding has probability 0.
+
+        :param rounded: logits may be rounded; no difference unless `rounds_shards`.
         """
         return [
             OutputLayer(*padded_shard(self.W, self.bias, start, width, multiple))

@@ -156,8 +156,7 @@ class NextTokenScorer:
         self._max_logits = MAX_LOGITS if on_cpu else MAX_LOGITS_ON_DEVICE
         width = SHARD_TOKENS * (1 if rows > MAX_ROWS_OF_WIDE_SHARDS else 2)
         self._width = width if on_cpu else self.vocabulary_size
-        self._shards_by_width: dict[int, list[Sequence[LogitLayer]]] = {}
-        self._rounded: Sequence[LogitLayer] | None = None
+        self._shards_by_width: dict[tuple[int, bool], list[Sequence[LogitLayer]]] = {}
 
     def best(
         self, readouts: Sequence[Tensor], scores: Tensor, count: int, mask: TokenMask
@@ -306,7 +305,7 @@ class NextTokenScorer:
     ) -> tuple[Tensor, list[Tensor]]:
         """Compute `_block_maxima` of one model, whose normaliser is known only after all shards."""
         maxima, normalizers = [], []
-        for number, shard in enumerate(self._shards_of_blocks()):
+        for number, shard in enumerate(self._shards(self._width, rounded=True)[0]):
             log_probs, shard_log_z = _log_softmax(shard.logits(readout))
             if number == 0:
                 mask.apply(log_probs)
@@ -337,17 +336,6 @@ class NextTokenScorer:
         share = (best - log_z).exp()  # of the likeliest token, as rounded
         return log_z + torch.log1p(share * torch.expm1(logits.amax(1) - best))
 
-    def _shards_of_blocks(self) -> Sequence[LogitLayer]:
-        """Return the shards of a single model for maxima of blocks, rounded where that is fast."""
-        if self._rounded is None:
-            layer = self._layers[0]
-            self._rounded = (
-                layer.rounded_shards(self._width, GROUP_TOKENS)
-                if layer.rounds_shards
-                else self._shards(self._width)[0]
-            )
-        return self._rounded
-
     def _softmax(
         self, model: int, readout: Tensor, width: int | None = None
     ) -> tuple[Tensor, Tensor]:
@@ -356,12 +344,16 @@ class NextTokenScorer:
         logits = [shard.logits(readout) for shard in shards]
         return _log_softmax(torch.cat(logits, dim=1) if len(logits) > 1 else logits[0])
 
-    def _shards(self, width: int) -> list[Sequence[LogitLayer]]:
-        """Return each model's output layer, cut into shards of `width` tokens at its first use."""
-        if width not in self._shards_by_width:
-            cut = [layer.shards(width, GROUP_TOKENS) for layer in self._layers]
-            self._shards_by_width[width] = cut
-        return self._shards_by_width[width]
+    def _shards(self, width: int, rounded: bool = False) -> list[Sequence[LogitLayer]]:
+        """Return each model's output layer, cut into shards of `width` tokens at its first use.
+
+        :param rounded: logits may be rounded, where a layer then computes them faster.
+        """
+        key = width, rounded and any(layer.rounds_shards for layer in self._layers)
+        if key not in self._shards_by_width:
+            cut = [layer.shards(width, GROUP_TOKENS, rounded) for layer in self._layers]
+            self._shards_by_width[key] = cut
+        return self._shards_by_width[key]
 
     def _token_log_probs(
         self, tokens: Tensor, readouts: list[Tensor], log_z: list[Tensor], rows: Tensor | None

@@ -18,7 +18,7 @@ class FastOutputLayer(OutputLayer):
     """The fast twin of `OutputLayer`.
 
     int8: W transposed in 8 bits, which replaces W in products; None without quantization.
-    bfloat16: multiply `rounded_shards` in bfloat16.
+    bfloat16: multiply rounded shards in bfloat16.
     """
 
     int8: Int8Matrix | None = None
@@ -27,16 +27,8 @@ class FastOutputLayer(OutputLayer):
 
     @property
     def rounds_shards(self) -> bool:
-        """True if `rounded_shards` computes faster, and less exactly, than `shards`."""
+        """Return True if rounded shards compute faster, and less exactly, than others."""
         return self.bfloat16
-
-    def rounded_shards(self, width: int, multiple: int) -> Sequence[LogitLayer]:
-        """Cut the layer into shards whose logits may be rounded; see `OutputLayer.shards`."""
-        if not self.bfloat16:
-            return self.shards(width, multiple)
-        return [
-            OutputShard(W, bias, BFloat16Matrix(W.t())) for W, bias in self._cut(width, multiple)
-        ]
 
     def logits_of(self, readout: Tensor, words: Tensor) -> Tensor:
         """Return the logits of each row's own list of words; see `OutputLayer.logits_of`."""
@@ -48,11 +40,16 @@ class FastOutputLayer(OutputLayer):
         """Restrict the layer to each sentence's candidates; see `OutputLayer.for_candidates`."""
         return UnionLayer(self.W, self.bias, self.int8, lists)
 
-    def shards(self, width: int, multiple: int) -> Sequence[LogitLayer]:
+    def shards(self, width: int, multiple: int, rounded: bool = False) -> Sequence[LogitLayer]:
         """Cut the layer into prepacked shards; see `OutputLayer.shards`.
 
         A single shard is kept for the next search, as lines that come alone are searched with it.
         """
+        if rounded and self.bfloat16:
+            return [
+                OutputShard(W, bias, BFloat16Matrix(W.t()))
+                for W, bias in self._cut(width, multiple)
+            ]
         if width < len(self.bias):
             return self._prepack(width, multiple)
         if multiple not in self._whole:
