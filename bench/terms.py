@@ -172,7 +172,7 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--test", nargs=2, required=True, metavar="FILE")
     parser.add_argument("--lines", type=int, default=500, help="of each case, at most")
     parser.add_argument("--beams", type=int, nargs="+", default=[5])
-    parser.add_argument("--rounds", type=int, default=3, help="number of rounds; the fastest counts")
+    parser.add_argument("--rounds", type=int, default=3, help="the fastest of them counts")
     parser.add_argument("--work", type=Path, default=Path("build/bench/terms"))
     parser.add_argument("--output", type=Path)
     return parser.parse_args(arguments)
