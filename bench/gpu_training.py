@@ -15,6 +15,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -26,6 +27,7 @@ from timing import ROOT
 from nmtkit.config import Config
 from nmtkit.data.batching import Batches
 from nmtkit.data.corpus import Corpus, Side
+from nmtkit.data.word_pairs import WordPairs
 from nmtkit.model_folder import build_model
 from nmtkit.models import model_name
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
@@ -197,7 +199,9 @@ class RecipeRun:
         vocabulary = target_vocabulary(self.trainer.batches.corpus)
         gradient = self.trainer.gradient
         gradient.sample_words(word_sampler(config.training, vocabulary))
-        inform_start(model, gradient, self.trainer.batches.corpus, vocabulary, config.training)
+        corpus = self.trainer.batches.corpus
+        estimate = partial(WordPairs.estimate, corpus, len(vocabulary))
+        inform_start(model, gradient, estimate, vocabulary, config.training)
         model.train()
 
     def update(self) -> Update:

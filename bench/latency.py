@@ -34,15 +34,18 @@ def seconds_of_lines(command: Sequence[str], lines: Sequence[str], threads: int)
     seconds: list[float] = []
     environment = {**os.environ, **thread_environment(threads)}
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, env=environment) as process:
-        assert process.stdin and process.stdout
-        for line in lines:
-            started = time.perf_counter()
-            process.stdin.write(line.encode() + b"\n")
-            process.stdin.flush()
-            if not process.stdout.readline():
-                raise BenchError(f"{command[0]}: ended after {len(seconds)} lines")
-            seconds.append(time.perf_counter() - started)
+    try:
+        with subprocess.Popen(command, stdin=pipe, stdout=pipe, env=environment) as process:
+            assert process.stdin and process.stdout
+            for line in lines:
+                started = time.perf_counter()
+                process.stdin.write(line.encode() + b"\n")
+                process.stdin.flush()
+                if not process.stdout.readline():
+                    raise BrokenPipeError
+                seconds.append(time.perf_counter() - started)
+    except BrokenPipeError as error:
+        raise BenchError(f"{command[0]}: ended after {len(seconds)} lines") from error
     return seconds[FIRST:]
 
 

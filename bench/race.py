@@ -11,9 +11,9 @@ from a measurement of theirs, so that their learning rates end with the training
 counts: starting, reading, validations, saving. One system at a time has the machine. Translations
 of the test set (beam 5), joined to raw text, are scored by sacreBLEU; of another system's settings
 the best counts, by the test set itself. Each --variant of nmtkit has some settings in place of the
-planned ones. What was measured is kept in `--work`: a race that was interrupted goes on. `--keep
-FOLDER` keeps all translations with their figures, so that examples/kept_outputs.py can compute
-these again.
+planned ones. What was measured is kept in `--work`: a race that was interrupted goes on, and
+`--measured` reports so far. `--keep FOLDER` keeps all translations with their figures, so that
+examples/kept_outputs.py can compute these again.
 """
 
 import argparse
@@ -118,13 +118,22 @@ class Entry:
 
     def result(self) -> Result:
         """Return the figures, measured now or earlier."""
-        record = self.task.folder / "result.json"
+        record = self._record
         if not record.exists():
             report_progress(str(self))
             result = self._measure()
             report_progress(f"{self}: {result}")
             record.write_text(json.dumps(asdict(result)), encoding="utf-8")
         return Result(**json.loads(record.read_text(encoding="utf-8")))
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether an earlier run has left the figures."""
+        return self._record.exists()
+
+    @property
+    def _record(self) -> Path:
+        return self.task.folder / "result.json"
 
     def _measure(self) -> Result:
         """Train, translate and score."""
@@ -196,9 +205,12 @@ def entries_of(options: argparse.Namespace) -> Iterator[Entry]:
         data = Data.open(text.prepare(work, options.size), work)
         for minutes in sorted(options.minutes):
             for system, setting, sizes, tokens in systems_of(options, minutes):
-                if not options.only or system.name in options.only:
-                    place = (text, data, work, system, setting)
-                    yield Entry(*place, sizes, tokens, minutes, options.threads)
+                if options.only and system.name not in options.only:
+                    continue
+                place = (text, data, work, system, setting)
+                entry = Entry(*place, sizes, tokens, minutes, options.threads)
+                if entry.is_measured or not options.measured:
+                    yield entry
 
 
 def systems_of(
@@ -248,6 +260,7 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--size", type=int, default=8000, help="BPE merges")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--work", type=Path, default=Path("build/bench/race"))
+    parser.add_argument("--measured", action="store_true", help="report what is measured, no more")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="for translations and figures")
     parser.add_argument("--output", type=Path)
     parser.add_argument("--picture", type=Path)

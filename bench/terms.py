@@ -192,6 +192,8 @@ def main(arguments: Sequence[str]) -> int:
             sources=case.sources[: options.lines], references=case.references[: options.lines]
         )
         report_progress(f"{case.name}: {len(case.sources)} lines")
+        if not case.sources:
+            continue  # a text without headings, or without rare words
         for beam in options.beams:
             rows += rows_of(case, translator, beam, options)
     header = ["glossary", "beam", "translated with", "terms there", "chrF", "BLEU", "s", "times"]

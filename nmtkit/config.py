@@ -42,6 +42,8 @@ class DataConfig:
     bpe_dropout: probability with which each BPE merge is left out in the training data, drawn anew
         whenever a pair is used (Provilkov et al. 2020: 0.1); 0: never.
     swap_sides: train the opposite direction: the prepared folder's target becomes the source.
+    terms_augment: share of the training pairs whose source says what some of its words must become
+        (Dinu et al. 2019: 0.1), so that the model follows a glossary; 0: none.
     """
 
     max_length: int = 50
@@ -52,6 +54,7 @@ class DataConfig:
     shuffle: Literal["once", "every-epoch"] = "once"
     bpe_dropout: float = 0.0
     swap_sides: bool = False
+    terms_augment: float = 0.0
 
     @property
     def sides(self) -> tuple[str, str]:

@@ -30,6 +30,7 @@ RANGES: dict[str, AllowedRange] = {
     "data.batch_size": AT_LEAST_ONE,
     "data.sort_pool": AT_LEAST_ONE,
     "data.bpe_dropout": PROBABILITY,
+    "data.terms_augment": PROBABILITY,
     "training.seed": NOT_NEGATIVE,
     "training.learning_rate": POSITIVE,
     "training.rho": DECAY_RATE,

@@ -20,6 +20,7 @@ files inside the folder, of plausible sizes, are opened; of a parameter file onl
 until names, types and shapes are known to fit the model.
 """
 
+import io
 import json
 import os
 import re
@@ -30,7 +31,7 @@ from typing import Any
 
 import torch
 
-from nmtkit.config import FORMAT, READABLE_FORMATS, Config, parse_config
+from nmtkit.config import FORMAT, READABLE_FORMATS, Config, DataConfig, parse_config
 from nmtkit.config_io import read_toml, write_toml
 from nmtkit.errors import ConfigError, ModelError
 from nmtkit.extras import installed_from
@@ -260,6 +261,7 @@ def create_model_folder(
             " name, or restore that file if this was one"
         )
     files = prepared_files(prepared, config.text, config.data.sides)
+    files["vocab.src"] = source_shortlist(prepared, config.data)
     if provenance is not None:
         text = json.dumps(provenance, indent=2, ensure_ascii=False) + "\n"
         files[PROVENANCE_FILE] = text.encode("utf-8")
@@ -269,6 +271,28 @@ def create_model_folder(
         for name, content in files.items():
             (hidden / name).write_bytes(content)
         write_config(hidden, config)
+
+
+def shortlists(prepared: Path, data: DataConfig) -> tuple[Vocabulary, Vocabulary]:
+    """Load the source and target vocabularies of a model that is trained on a prepared folder.
+
+    :raises DataError: one cannot be read, or the source has a word that annotations need.
+    """
+    src, tgt = (Vocabulary.load(prepared / f"vocab.{side}") for side in data.sides)
+    if not data.terms_augment:
+        return src, tgt
+    from nmtkit.text.term_words import with_term_words  # rarely needed: start-up
+
+    return with_term_words(src, tgt), tgt
+
+
+def source_shortlist(prepared: Path, data: DataConfig) -> bytes:
+    """Return the content of vocab.src of a model that is trained on a prepared folder."""
+    if not data.terms_augment:
+        return read_regular(prepared / f"vocab.{data.sides[0]}", MAX_FILE_BYTES["vocab.src"])
+    content = io.StringIO()
+    shortlists(prepared, data)[0].write(content)
+    return content.getvalue().encode("utf-8")
 
 
 def prepared_files(prepared: Path, text: TextConfig, sides: tuple[str, str]) -> dict[str, bytes]:

@@ -25,6 +25,9 @@ DEFAULT_RECIPE = "rnnsearch-modern"
 GUIDED = ("training.guided_alignment=0.2", "training.guided_updates=0")
 """Settings of --guided."""
 
+TERMS_AUGMENT = ("data.terms_augment=0.1",)
+"""Setting of --terms-augment."""
+
 
 @declare_command(
     rules=[exclusive("--time", "--updates")], renamed=[Renamed("-s {KEY=VALUE}", "-S {KEY=VALUE}")]
@@ -119,6 +122,13 @@ GUIDED = ("training.guided_alignment=0.2", "training.guided_updates=0")
         " --set training.guided_alignment=0.2.",
     ),
     option(
+        "--terms-augment",
+        is_flag=True,
+        help="Say in the source of a tenth of the training pairs what some of its words become, so"
+        " that 'translate --terms' can tell the model the terms of a line, which it then places and"
+        " inflects. The same as --set data.terms_augment=0.1.",
+    ),
+    option(
         "--list-recipes",
         is_flag=True,
         common=True,
@@ -142,6 +152,7 @@ def command(
     overrides: tuple[str, ...],
     reverse: bool,
     guided: bool,
+    terms_augment: bool,
     page: Path | None,
     tensorboard: bool,
     list_recipes: bool,
@@ -171,6 +182,7 @@ def command(
 
     started = monotonic()
     overrides = (*GUIDED, *overrides) if guided else overrides
+    overrides = (*TERMS_AUGMENT, *overrides) if terms_augment else overrides
     overrides = (*overrides, "data.swap_sides=true") if reverse else overrides
     if list_recipes and prepared is None:
         click.echo("\n".join(recipe_names()))

@@ -18,6 +18,7 @@ from nmtkit.data.corpus import Corpus
 from nmtkit.data.permutation import permute as permute
 from nmtkit.data.resampling import Pool, Resampler
 from nmtkit.data.sampling import Segment, WeightedOrder
+from nmtkit.data.term_augmentation import TermAugmenter
 from nmtkit.errors import DataError
 
 Ids = npt.NDArray[np.int64]
@@ -59,6 +60,7 @@ class Batches:
         part: tuple[int, int] = (0, 1),
         segments: Sequence[Segment] = (),
         resampler: Resampler | None = None,
+        augmenter: TermAugmenter | None = None,
     ) -> None:
         """Start at a position.
 
@@ -66,6 +68,7 @@ class Batches:
         :param segments: pairs and weight of each corpus that the training data consists of; empty
             if all weights are 1.
         :param resampler: draws a segmentation of each pair, each time that it is used.
+        :param augmenter: annotates terms in some of the pairs, other ones in each epoch.
         :raises DataError: all pairs are longer than `max_length`.
         """
         self.corpus = corpus
@@ -77,6 +80,7 @@ class Batches:
         self._weighted = WeightedOrder(segments, seed) if segments else None
         self._check_segments()
         self._resampler = resampler
+        self._augmenter = augmenter
         self.allows: Callable[[float], bool] | None = None
         self._check_max_length()
 
@@ -121,6 +125,13 @@ class Batches:
         return hashlib.sha256(f"{self.corpus.checksum} {self.segments}".encode()).hexdigest()
 
     def _content(self, position: Position, pairs: Ids, end: int) -> Pool:
+        """Return the pairs of a pool, in the segmentations and with the terms of this epoch."""
+        pool = self._segmented(position, pairs, end)
+        if self._augmenter is None:
+            return pool
+        return self._augmenter.annotate(pool, self._pool_key(position))
+
+    def _segmented(self, position: Position, pairs: Ids, end: int) -> Pool:
         """Return the pairs of a pool, in the segmentations of this epoch."""
         if self._resampler is None:
             return Pool(self.corpus, pairs, pairs)

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from nmtkit.data.corpus import Corpus, Ids
 from nmtkit.text.link_cells import LinkCells, PriorLinks, shares
+from nmtkit.text.term_words import TermWords
 
 ROUNDS = 4
 """Rounds of estimation."""
@@ -75,6 +76,20 @@ class WordPairs(NamedTuple):
             strengths = np.maximum(strengths, SMALLEST)
         kept = strengths > MIN_STRENGTH
         return cls(cells.keys[kept], strengths[kept].astype(np.float32), tgt_words)
+
+    def with_term_words(self, words: TermWords) -> "WordPairs":
+        """Add that each target word belongs together with the source word that stands for it.
+
+        :param words: they have the last ids of the source vocabulary.
+        """
+        targets = np.arange(self.tgt_words)
+        keys = (words.first + targets) * self.tgt_words + targets
+        strengths = np.ones(self.tgt_words, np.float32)
+        return WordPairs(
+            np.concatenate([self.keys, keys]),
+            np.concatenate([self.strengths, strengths]),
+            self.tgt_words,
+        )
 
 
 def _prior_links(corpus: Corpus, max_cells: int) -> Iterator[PriorLinks]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from nmtkit.config import SearchConfig
+from nmtkit.inference.term_annotation import AnnotatedSource, annotate
 from nmtkit.model_folder import LoadedModel
 from nmtkit.search.constraints import ConstrainedSentence, Constraints, Tokens, WordBoundaries
 from nmtkit.search.hypothesis import Hypothesis
@@ -14,6 +15,7 @@ from nmtkit.search.search_settings import length_divisor
 from nmtkit.special_symbols import UNK
 from nmtkit.text.glossary import Glossary, Occurrence, Term
 from nmtkit.text.memo import Memo
+from nmtkit.text.term_words import TermWords
 from nmtkit.text.word_offsets import word_offsets
 
 if TYPE_CHECKING:
@@ -33,11 +35,14 @@ class LineTerms(NamedTuple):
 
     sentence: says what translations have. terms: that of each constraint. impossible: terms that
     the model cannot write or that are forbidden at the same time, and those beyond `MAX_TERMS`.
+    annotated: the line as a model that was trained with annotated terms reads it, which the
+    positions in the constraints are of; None for another model.
     """
 
     sentence: ConstrainedSentence
     terms: tuple[Term, ...] = ()
     impossible: tuple[Term, ...] = ()
+    annotated: AnnotatedSource | None = None
 
     @property
     def constraints(self) -> Constraints:
@@ -57,6 +62,7 @@ class TermFinder:
     def __init__(self, glossary: Glossary, model: LoadedModel, mode: TermsMode = "strict") -> None:
         self._glossary = glossary
         self._model = model
+        self._term_words = TermWords.of(model.src_vocab, model.tgt_vocab)
         self.mode = mode
         self._sequences = Memo(self._token_sequences)
 
@@ -84,16 +90,33 @@ class TermFinder:
         words = ConstrainedSentence(Constraints(forbidden=forbidden), self.boundaries)
         choices = [self._alternatives(one, line, words) for one in found]
         possible = [one for one, choice in zip(found, choices, strict=True) if choice]
-        constraints = Constraints(
-            tuple(filter(None, choices)),
-            self._spans(line, source_tokens, possible),
-            forbidden,
-            strict=self.mode == "strict",
-        )
+        wanted = tuple(filter(None, choices))
+        spans = self._spans(line, source_tokens, possible)
+        annotated = self._annotated(source_tokens, spans, wanted)
+        if annotated is not None:
+            spans = tuple(annotated.positions(span) for span in spans)
+        constraints = Constraints(wanted, spans, forbidden, strict=self.mode == "strict")
         impossible = [one.term for one, choice in zip(found, choices, strict=True) if not choice]
         impossible += [one.term for one in beyond]
         sentence = ConstrainedSentence(constraints, self.boundaries)
-        return LineTerms(sentence, tuple(one.term for one in possible), tuple(impossible))
+        terms = tuple(one.term for one in possible)
+        return LineTerms(sentence, terms, tuple(impossible), annotated)
+
+    def _annotated(
+        self,
+        source_tokens: Sequence[str],
+        spans: Sequence[Sequence[int]],
+        wanted: Sequence[Sequence[Tokens]],
+    ) -> AnnotatedSource | None:
+        """Annotate the terms of a line, each with the first of its translations.
+
+        :param spans: positions of the tokens of each term. wanted: its translations.
+        """
+        if self._term_words is None or not spans:
+            return None
+        ids = (self._term_words.of_target(translations[0]) for translations in wanted)
+        words = [self._model.src_vocab.tokens(translation) for translation in ids]
+        return annotate(source_tokens, spans, words)
 
     def _spans(
         self, line: str, source_tokens: Sequence[str], found: Sequence[Occurrence]

@@ -16,7 +16,7 @@ import itertools
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import torch
 
@@ -40,15 +40,12 @@ from nmtkit.inference.translation import (
     Source,
     Translation,
     empty_translation,
-    names_first,
     translation_of,
 )
+from nmtkit.inference.window_search import LineSeeds, NBest, Window, WindowSearch
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
-from nmtkit.search.beam import search_batches
 from nmtkit.search.hypothesis import Hypothesis
-from nmtkit.search.search_settings import check_settings, hypotheses_to_rerank
-from nmtkit.seeds import derive_seed
-from nmtkit.special_symbols import UNK
+from nmtkit.search.search_settings import check_settings
 from nmtkit.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -58,13 +55,9 @@ if TYPE_CHECKING:
     from nmtkit.inference.scorer import Scorer
     from nmtkit.inference.term_likelihood import TermLikelihood
     from nmtkit.inference.terms import LineTerms, TermFinder, TermsMode
-    from nmtkit.search.constraints import Constraints
     from nmtkit.text.glossary import Glossary
 
 log = logging.getLogger("nmtkit")
-
-NBest = list[Hypothesis]
-"""The hypotheses of one sentence, best first, or its samples in the order drawn."""
 
 MIN_LINES_PER_CORE = 8
 """Minimum number of lines per core; with fewer lines in a window, fewer cores are used."""
@@ -293,7 +286,8 @@ class Translator:
         translator = self.with_search(**search) if search else self
         translator = translator._with_room_for(n_best)
         check_settings(translator.search, n_best)
-        find = functools.partial(translator._search_batches, n_best=n_best, alignments=alignments)
+        search_window = translator._window_search.translations
+        find = functools.partial(search_window, n_best=n_best, alignments=alignments)
         return translator._translate_windows(
             lines, tokenized, process_group, find, prefixes=prefixes
         )
@@ -341,10 +335,9 @@ class Translator:
         """
         refuse_string(lines, "lines")
         translator = self.with_search(**search) if search else self
-        seeds = _LineSeeds(seed, first_line)
-        find = functools.partial(
-            translator._sample_batches, n=n, seeds=seeds, alignments=alignments
-        )
+        seeds = LineSeeds(seed, first_line)
+        sample_window = translator._window_search.samples
+        find = functools.partial(sample_window, n=n, seeds=seeds, alignments=alignments)
         return translator._translate_windows(lines, tokenized, process_group, find, n)
 
     def _translate_windows(
@@ -352,7 +345,7 @@ class Translator:
         lines: Iterable[str],
         tokenized: bool,
         process_group: ProcessGroup,
-        find: Callable[["Window", Batches], list[NBest]],
+        find: Callable[[Window, Batches], list[NBest]],
         copies: int = 1,
         prefixes: Iterable[str] | None = None,
     ) -> Iterator[list[Translation]]:
@@ -367,7 +360,8 @@ class Translator:
             sources = [self._ensemble.source_tokens(line, tokenized) for line in texts]
             terms = self._find_terms(texts, sources)
             begun = self._find_prefixes(shard.items, tokenized)
-            window = Window(texts, sources, shard.first, terms, begun)
+            inputs = self._model_inputs(sources, terms)
+            window = Window(texts, sources, inputs, shard.first, terms, begun)
             shares = self._share_among_cores(sources)
             with one_thread_if(len(sources) == 1):
                 hypotheses = _on_all_cores(
@@ -380,6 +374,20 @@ class Translator:
                     self._ensemble.first, texts, found, translations, tokenized
                 )
             yield from process_group.gather(translations)
+
+    @property
+    def _window_search(self) -> WindowSearch:
+        """Return what searches a window with these settings."""
+        return WindowSearch(
+            self._ensemble,
+            self.search,
+            self._candidates,
+            self._terms,
+            self._term_likelihood,
+            self._prefix_finder,
+            self._replacements is not None,
+            self._confidence,
+        )
 
     def _find_prefixes(
         self, pairs: Sequence[tuple[str, str]], tokenized: bool
@@ -417,6 +425,17 @@ class Translator:
         self._term_likelihood().ask(found)
         return found
 
+    def _model_inputs(
+        self, sources: Sequence[SourceTokens], terms: "Sequence[LineTerms]"
+    ) -> Sequence[SourceTokens]:
+        """Return the tokens that models read: annotated, if they were trained with such terms."""
+        if not any(line.annotated for line in terms):
+            return sources
+        from nmtkit.inference.term_annotation import annotated_sources  # rarely needed: start-up
+
+        annotated = [line.annotated for line in terms]
+        return annotated_sources(self._ensemble, sources, annotated)
+
     def _share_among_cores(self, sources: Sequence[SourceTokens]) -> list[Batches]:
         """Divide the sentences that have words among the cores, and into batches."""
         on_cpu = all(member.device.type == "cpu" for member in self._ensemble.members)
@@ -425,156 +444,8 @@ class Translator:
         lengths = [len(tokens[0]) for tokens in sources]
         return share_batches(lengths, cores, MIN_LINES_PER_CORE, size)
 
-    def _search_batches(
-        self, window: "Window", batches: Batches, n_best: int, alignments: bool
-    ) -> list[NBest]:
-        """Find the n best translations of the sentences of some batches, in their order."""
-        first, sources = self._ensemble.first, window.sources
-        copies_names = first.config.text.copy_names
-        width = hypotheses_to_rerank(self.search, n_best)
-        width = max(width, self.search.beam) if copies_names or self._prefers_terms else width
-        with self._ensemble.error_context():
-            results = iter(self._search(window, batches, width, n_best))
-            n_best_lists: list[NBest] = []
-            for batch in batches:
-                batch_lists = list(itertools.islice(results, len(batch)))
-                n_best_lists += self._with_alignments(sources, batch, batch_lists, alignments)
-        if self.search.coverage_penalty:
-            from nmtkit.search.coverage import rerank_by_coverage
-
-            n_best_lists = [rerank_by_coverage(line, self.search, width) for line in n_best_lists]
-        if self._terms is not None and self._prefers_terms:
-            line_terms = (window.terms[number] for batch in batches for number in batch)
-            n_best_lists = [
-                self._terms.prefer(line, n_best, self.search)
-                for line, n_best in zip(line_terms, n_best_lists, strict=True)
-            ]
-        if copies_names:
-            lines = (sources[number][0] for batch in batches for number in batch)
-            n_best_lists = [
-                *map(names_first, n_best_lists, lines, itertools.repeat(first.tgt_vocab))
-            ]
-        n_best_lists = [hypotheses[:n_best] for hypotheses in n_best_lists]
-        if self._confidence is None:
-            return n_best_lists
-        return self._confidence.observe(self._ensemble, sources, batches, n_best_lists)
-
-    def _search(self, window: "Window", batches: Batches, width: int, n_best: int) -> list[NBest]:
-        """Search, first without terms; then again where n_best translations lack some.
-
-        Lines with a term that the models are not expected to translate so, or that no candidates
-        can, are searched with terms at once.
-        """
-        terms = self._terms
-        if terms is None:
-            return self._constrained_search(window, batches, width, False)
-        numbers = list(itertools.chain.from_iterable(batches))
-        size = max(map(len, batches), default=0)
-        first = [number for number in numbers if not self._is_hopeless(window, number)]
-        found = dict(self._search_some(window, first, size, width, False))
-        kept = {number: terms.kept(window.terms[number], found[number]) for number in first}
-        enough = {number: lists for number, lists in kept.items() if len(lists) >= n_best}
-        again = [number for number in numbers if number not in enough]
-        enough.update(self._search_some(window, again, size, width, True))
-        return [enough[number] for number in numbers]
-
-    def _is_hopeless(self, window: "Window", number: int) -> bool:
-        """Return whether a search without terms is not expected to find those of a line."""
-        terms, line = self._terms, window.terms[number]
-        if terms is None or not line.terms:
-            return False
-        if self._term_likelihood().is_hopeless(line):
-            return True
-        if self._candidates is None:
-            return False
-        candidates = self._candidates.candidates(window.sources[number][0])
-        return not terms.may_be_kept(line, candidates)
-
-    def _search_some(
-        self, window: "Window", numbers: Sequence[int], size: int, width: int, with_terms: bool
-    ) -> Iterator[tuple[int, NBest]]:
-        """Return pairs of the numbers of some lines and their translations.
-
-        :param size: lines that are searched together.
-        """
-        starts = range(0, len(numbers), size or 1)
-        batches = [[*numbers[start : start + size]] for start in starts]
-        return zip(
-            numbers, self._constrained_search(window, batches, width, with_terms), strict=True
-        )
-
-    def _constrained_search(
-        self, window: "Window", batches: Batches, width: int, with_terms: bool
-    ) -> list[NBest]:
-        """Search for translations with the prefixes of their lines."""
-        constraints, boundaries = window.constraints(with_terms), None
-        if with_terms and self._terms is not None:
-            boundaries = self._terms.boundaries
-        elif constraints:
-            boundaries = self._prefix_finder().boundaries
-        encoded = self._ensemble.encoded_batches(
-            window.sources, batches, self._candidates, constraints
-        )
-        models, averaging = self._ensemble.models, self._ensemble.averaging
-        return search_batches(models, encoded, self.search, width, averaging, boundaries)
-
-    @property
-    def _prefers_terms(self) -> bool:
-        """Whether translations without terms are possible, but rank behind others."""
-        return self._terms is not None and self._terms.mode == "soft"
-
-    def _sample_batches(
-        self, window: "Window", batches: Batches, n: int, seeds: "_LineSeeds", alignments: bool
-    ) -> list[NBest]:
-        """Draw n translations of the sentences of some batches, in their order."""
-        from nmtkit.search.sampling import sample_batch  # translating starts faster without it
-
-        models, averaging = self._ensemble.models, self._ensemble.averaging
-        samples: list[NBest] = []
-        with self._ensemble.error_context():
-            encoded = self._ensemble.encoded_batches(window.sources, batches, self._candidates)
-            for batch, encoded_batch in zip(batches, encoded, strict=True):
-                batch_seeds = [seeds.of(window.first + number) for number in batch]
-                batch_samples = sample_batch(
-                    models, encoded_batch, self.search, n, batch_seeds, averaging=averaging
-                )
-                samples += self._with_alignments(window.sources, batch, batch_samples, alignments)
-        return samples
-
-    def _with_alignments(
-        self,
-        sources: Sequence[SourceTokens],
-        batch: Sequence[int],
-        n_best_lists: list[NBest],
-        alignments: bool,
-    ) -> list[NBest]:
-        """Add alignments to hypotheses if requested, or if `<unk>` or coverage needs them."""
-        if self._replacements is not None:
-            alignments = alignments or any(
-                UNK in hypothesis.ids for n_best in n_best_lists for hypothesis in n_best
-            )
-        if not alignments and not self.search.coverage_penalty:
-            return n_best_lists
-        batch_sources = [sources[number] for number in batch]
-        encoded, lengths = self._ensemble.encode(batch_sources)
-        models = self._ensemble.models
-        same_tokens = [  # models that split the batch into the same tokens as the first model
-            number
-            for number in range(len(models))
-            if all(tokens[number] == tokens[0] for tokens in batch_sources)
-        ]
-        from nmtkit.search.alignments import with_alignments
-
-        with torch.inference_mode():
-            return with_alignments(
-                [models[number] for number in same_tokens],
-                [encoded[number] for number in same_tokens],
-                lengths,
-                n_best_lists,
-            )
-
     def _translations(
-        self, window: "Window", found: Sequence[NBest], tokenized: bool, copies: int = 1
+        self, window: Window, found: Sequence[NBest], tokenized: bool, copies: int = 1
     ) -> list[list[Translation]]:
         """Convert hypotheses to translations.
 
@@ -588,7 +459,7 @@ class Translator:
         ]
 
     def _translations_of(
-        self, window: "Window", number: int, n_best: NBest, tokenized: bool
+        self, window: Window, number: int, n_best: NBest, tokenized: bool
     ) -> list[Translation]:
         """Convert the hypotheses of a line to translations."""
         if not n_best:
@@ -609,7 +480,7 @@ class Translator:
             for hypothesis in n_best
         ]
 
-    def _missing_terms(self, window: "Window", number: int, hypothesis: Hypothesis) -> list[str]:
+    def _missing_terms(self, window: Window, number: int, hypothesis: Hypothesis) -> list[str]:
         """Return the terms of a line that a translation lacks."""
         if self._terms is None:
             return []
@@ -634,48 +505,6 @@ def _term_likelihood_of(ensemble: Ensemble) -> "Callable[[], TermLikelihood]":
         return TermLikelihood(ensemble)
 
     return likelihood
-
-
-class Window(NamedTuple):
-    """Lines that are translated together.
-
-    sources: their tokens. first: index of the first line among all. terms: of each line; empty
-    without a glossary. prefixes: of the translations of some lines, by their number.
-    """
-
-    lines: Sequence[str]
-    sources: Sequence[SourceTokens]
-    first: int
-    terms: "Sequence[LineTerms]"
-    prefixes: "Mapping[int, LinePrefix]"
-
-    def prefix_text(self, number: int) -> str:
-        """Return the prefix of a line's translations; empty if there is none."""
-        prefix = self.prefixes.get(number)
-        return prefix.text.text if prefix else ""
-
-    def constraints(self, with_terms: bool) -> "Sequence[Constraints]":
-        """Return the constraints on translations of each line; nothing if no line has some."""
-        if not self.prefixes and not with_terms:
-            return ()
-        from nmtkit.search.constraints import Constraints  # rarely needed: start-up
-
-        terms = [line.constraints for line in self.terms] if with_terms else []
-        found = terms or [Constraints()] * len(self.lines)
-        for number, prefix in self.prefixes.items():
-            found[number] = dataclasses.replace(found[number], prefix=prefix.node)
-        return found
-
-
-class _LineSeeds(NamedTuple):
-    """Seeds of lines: the seed of all, and the number of the first line."""
-
-    seed: int
-    first_line: int
-
-    def of(self, index: int) -> int:
-        """Return the seed of a line by its index among all."""
-        return derive_seed(self.seed, self.first_line - 1 + index)
 
 
 def _by_line(lines: int, shares: list[Batches], hypotheses: list[list[NBest]]) -> list[NBest]:

@@ -35,9 +35,11 @@ from nmtkit.model_folder import (
     prepared_files,
     read_config,
     read_vocabularies,
+    shortlists,
 )
 from nmtkit.models import model_name
 from nmtkit.text.subword import METHODS
+from nmtkit.text.term_words import TERM_MARKER
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.provenance import INITIAL_KEY, read_provenance
 from nmtkit.training.resume_checks import check_nothing_missing
@@ -147,15 +149,26 @@ class InitialModel:
 
     def _check_vocabularies(self, config: Config, prepared: Path) -> None:
         """Raise DataError unless the vocabularies have the same words in the same order."""
-        theirs = read_vocabularies(self.folder)
-        for side, name, old in zip(config.data.sides, ("src", "tgt"), theirs, strict=True):
+        theirs, ours = read_vocabularies(self.folder), shortlists(prepared, config.data)
+        self._check_annotations(theirs[0], ours[0])
+        sides = config.data.sides
+        for side, name, old, new in zip(sides, ("src", "tgt"), theirs, ours, strict=True):
             paths = self.folder / f"vocab.{name}", prepared / f"vocab.{side}"
-            difference = _difference(old, Vocabulary.load(paths[1]))
+            difference = _difference(old, new)
             if difference:
                 raise DataError(
                     f"{paths[1]}: {difference} in {paths[0]}, whose parameters the training starts"
                     f" from; take that model's words: cut -f 1 {paths[0]} > {paths[1]}"
                 )
+
+    def _check_annotations(self, theirs: Vocabulary, ours: Vocabulary) -> None:
+        """Raise ConfigError if only one of the models has words for annotated terms."""
+        if (TERM_MARKER in theirs) != (TERM_MARKER in ours):
+            state = "was" if TERM_MARKER in theirs else "was not"
+            raise ConfigError(
+                f"{self.given}: {state} trained with --terms-augment; the training that starts from"
+                " its parameters must do the same"
+            )
 
     def _check_subwords(self, theirs: Config, config: Config, prepared: Path) -> None:
         """Raise DataError unless words are split by the same subword models."""

@@ -8,10 +8,9 @@ from nmtkit.config import Config
 from nmtkit.config_io import merge_tables, recipe_table
 from nmtkit.data.corpus import Corpus
 from nmtkit.durations import format_duration
-from nmtkit.model_folder import find_device
+from nmtkit.model_folder import find_device, shortlists
 from nmtkit.models.precision import BFLOAT16_SIZE, limit_bfloat16_memory, multiplies_bfloat16
 from nmtkit.progress_bar import ProgressBar
-from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.part_gradients import possible_parts
 from nmtkit.training.plan import (
     COOLDOWN_SHARE,
@@ -60,9 +59,9 @@ class Planner:
         """
         self.seconds = seconds
         self.overrides = overrides
-        sides = make_config(None, None, overrides, recipe_table(RECIPE)).data.sides
-        src, tgt = (Vocabulary.load(prepared / f"vocab.{side}") for side in sides)
-        self._vocabularies = src, tgt
+        data = make_config(None, None, overrides, recipe_table(RECIPE)).data
+        sides = data.sides
+        self._vocabularies = src, tgt = shortlists(prepared, data)
         self._corpus = Corpus.open(prepared, "train", (src, tgt), sides)
         self.figures = CorpusFigures(
             len(self._corpus),

@@ -10,8 +10,7 @@ from nmtkit.config_io import recipe_names
 from nmtkit.data.corpus import Corpus
 from nmtkit.durations import format_duration
 from nmtkit.errors import is_out_of_memory
-from nmtkit.model_folder import find_device
-from nmtkit.text.vocabulary import Vocabulary
+from nmtkit.model_folder import find_device, shortlists
 from nmtkit.training.settings import make_config
 from nmtkit.training.speed import measure_speed
 from nmtkit.training.start_checks import check_prepared
@@ -52,9 +51,8 @@ def recipe_times(
 
 def _recipe_time(name: str, config: Config, prepared: Path, device: str) -> RecipeTime:
     """Measure some updates of a recipe."""
-    sides = config.data.sides
-    src, tgt = (Vocabulary.load(prepared / f"vocab.{side}") for side in sides)
-    corpus = Corpus.open(prepared, "train", (src, tgt), sides)
+    src, tgt = shortlists(prepared, config.data)
+    corpus = Corpus.open(prepared, "train", (src, tgt), config.data.sides)
     tokens, limit = _training_tokens(config, len(corpus), len(corpus.tgt.ids))
     data = dataclasses.replace(config.data, batch_size=MEASURED_TOKENS, batch_unit="tokens")
     measured = dataclasses.replace(config, data=data)

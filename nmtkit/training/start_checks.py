@@ -4,17 +4,23 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from nmtkit.config import Config
+from nmtkit.config import Config, DataConfig
 from nmtkit.data.corpus import Corpus
 from nmtkit.errors import ConfigError, DataError
 from nmtkit.io.checksums import check_sums
 from nmtkit.io.folder_files import read_regular
-from nmtkit.model_folder import MAX_FILE_BYTES, PROVENANCE_FILE, SUMMED_FILES, read_config
+from nmtkit.model_folder import (
+    MAX_FILE_BYTES,
+    PROVENANCE_FILE,
+    SUMMED_FILES,
+    read_config,
+    shortlists,
+    source_shortlist,
+)
 from nmtkit.parallel.process_group import ProcessGroup
 from nmtkit.text.names import NAMES
 from nmtkit.text.subword import SUBWORD_FILES
 from nmtkit.text.truecaser import TRUECASE
-from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.provenance import check_subword_files
 from nmtkit.training.resume_checks import (
     check_nothing_missing,
@@ -55,7 +61,7 @@ def check_same_training(folder: Path, config: Config, data: Path) -> None:
     _check_same_settings(read_config(folder), config, folder)
     check_sums(folder, [*SUMMED_FILES, PROVENANCE_FILE])
     check_nothing_missing(folder, SUMMED_FILES)
-    _check_same_shortlists(data, folder, config.data.sides)
+    _check_same_shortlists(data, folder, config.data)
     check_same_files(folder, data)
 
 
@@ -89,13 +95,14 @@ def check_prepared(data: Path) -> None:
             )
 
 
-def _check_same_shortlists(data: Path, folder: Path, sides: tuple[str, str]) -> None:
+def _check_same_shortlists(data: Path, folder: Path, config: DataConfig) -> None:
     """Raise DataError if the shortlists have changed since the training started."""
-    for prepared_side, model_side in zip(sides, ("src", "tgt"), strict=True):
-        vocab = data / f"vocab.{prepared_side}"
-        paths = vocab, folder / f"vocab.{model_side}"
-        contents = [read_regular(path, MAX_FILE_BYTES["vocab.src"]) for path in paths]
-        if contents[0] != contents[1]:
+    limit = MAX_FILE_BYTES["vocab.src"]
+    tgt = read_regular(data / f"vocab.{config.sides[1]}", limit)
+    contents = source_shortlist(data, config), tgt
+    for side, name, content in zip(config.sides, ("src", "tgt"), contents, strict=True):
+        vocab = data / f"vocab.{side}"
+        if content != read_regular(folder / f"vocab.{name}", limit):
             raise DataError(
                 f"{vocab}: not the shortlist that {folder} was started with;"
                 f" {other_data_remedy(folder)}"
@@ -116,9 +123,9 @@ def check_inputs(data: Path, config: Config, manifest: dict[str, Any]) -> None:
             read_regular(data / name, MAX_FILE_BYTES["vocab.src"])
     for name in [f"vocab.{side}" for side in sides]:
         read_regular(data / name, MAX_FILE_BYTES["vocab.src"])
-    src, tgt = (Vocabulary.load(data / f"vocab.{side}") for side in sides)
+    vocabularies = shortlists(data, config.data)
     for split in ("train", "dev"):
-        Corpus.open(data, split, (src, tgt), sides)
+        Corpus.open(data, split, vocabularies, sides)
 
 
 def _check_same_settings(old: Config, new: Config, folder: Path) -> None:

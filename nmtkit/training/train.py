@@ -34,7 +34,11 @@ from nmtkit.parallel.process_group import ProcessGroup, join_process_group
 from nmtkit.training.dev_samples import DevSampler
 from nmtkit.training.folder_lock import FolderLock
 from nmtkit.training.gradient import word_sampler
-from nmtkit.training.informed_start import check_informed_start, inform_start
+from nmtkit.training.informed_start import (
+    check_informed_start,
+    inform_start,
+    learn_word_pairs,
+)
 from nmtkit.training.initial_model import InitialModel
 from nmtkit.training.learning_curve import read_curve
 from nmtkit.training.metrics_logger import MetricsLogger, NullMetricsLogger
@@ -270,7 +274,7 @@ def _build_trainer(
             "training.early_stopping_metric: a language model does not translate, so there is no"
             " chrF; set it to cost"
         )
-    check_informed_start(model, config.training)
+    check_informed_start(model, config)
     corpus, dev = (
         process_group.main_process_first(
             lambda: Corpus.open(data, split, vocabularies, config.data.sides)  # noqa: B023
@@ -281,7 +285,8 @@ def _build_trainer(
     check_lock = (lambda: None) if lock is None else lock.check
     part = (process_group.rank, process_group.size)
     segments = process_group.broadcast(lambda: corpus_segments(read_manifest(data), data))
-    batches = build_batches(folder, config, corpus, vocabularies, part, segments)
+    word_pairs = functools.cache(functools.partial(learn_word_pairs, corpus, vocabularies))
+    batches = build_batches(folder, config, corpus, vocabularies, part, word_pairs, segments)
     metrics_logger = (
         MetricsLogger(folder, config.training, batches.progress, request.tensorboard, check_lock)
         if process_group.is_main
@@ -303,7 +308,7 @@ def _build_trainer(
         dev.checksum,
     )
     trainer.gradient.sample_words(word_sampler(config.training, vocabularies[1]))
-    inform_start(model, trainer.gradient, corpus, vocabularies[1], config.training)
+    inform_start(model, trainer.gradient, word_pairs, vocabularies[1], config.training)
     return trainer
 
 

@@ -81,3 +81,63 @@ def test_options_that_do_not_go_together_are_refused(
 ) -> None:
     terms = [] if option[0] == "--terms-mode" else ["--terms", glossary]
     assert "--terms" in translate(LINES, *option, *terms, status=2).stderr
+
+
+@pytest.fixture(scope="module")
+def told(
+    prepared: Path, small: list[str], nmtkit: Nmtkit, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """Return a model that was trained with annotated terms."""
+    folder = tmp_path_factory.mktemp("told") / "model"
+    options = ["-r", "toy", "--device", "cpu", "--terms-augment", *small]
+    nmtkit("train", prepared, "-o", folder, *options, "--set", "training.guided_alignment=0.1")
+    return folder
+
+
+def test_a_model_that_is_told_its_terms_translates_resumes_and_is_checked(
+    told: Path, prepared: Path, glossary: Path, nmtkit: Nmtkit, tmp_path: Path
+) -> None:
+    text = "".join(f"{line}\n" for line in LINES)
+    alignments = ("--alignments", tmp_path / "links", "--force")
+    options = ("translate", "-m", told, "--device", "cpu", *alignments)
+    rows = nmtkit(*options, "--terms", glossary, input=text).stdout.splitlines()
+    assert len(rows) == len(LINES)
+    assert "quatre" in rows[2] or "cinq" in rows[2]
+    sources = [int(link.split("-")[0]) for link in (tmp_path / "links").read_text().split()]
+    assert max(sources) < 5  # words of the line, without annotations
+    plain = nmtkit(*options, input=text).stdout.splitlines()
+    assert [rows[n] for n in (1, 4)] == [plain[n] for n in (1, 4)]
+    nmtkit("check", told)
+    more = ("--set", "training.max_updates=3")
+    result = nmtkit("train", prepared, "-o", told, "--device", "cpu", *more)
+    assert "resuming from update 2" in result.stderr
+
+
+def test_a_resumed_training_keeps_annotating(told: Path, prepared: Path, nmtkit: Nmtkit) -> None:
+    off = ("--set", "data.terms_augment=0")
+    result = nmtkit("train", prepared, "-o", told, "--device", "cpu", *off, status=1)
+    assert "data.terms_augment = 0.1, now it is 0" in result.stderr
+
+
+def test_starting_from_a_model_asks_for_the_same_annotation(
+    told: Path, model: Path, prepared: Path, small: list[str], nmtkit: Nmtkit, tmp_path: Path
+) -> None:
+    options = ("train", prepared, "-r", "toy", "--device", "cpu", *small, "-o", tmp_path / "new")
+    result = nmtkit(*options, "--from", told, status=1)
+    assert f"{told}: was trained with --terms-augment" in result.stderr
+    result = nmtkit(*options, "--from", model, "--terms-augment", status=1)
+    assert f"{model}: was not trained with --terms-augment" in result.stderr
+    nmtkit(*options, "--from", told, "--terms-augment")
+    assert len((tmp_path / "new" / "vocab.src").read_text().splitlines()) == 12 + 1 + 12
+
+
+def test_languages_swapped_and_a_language_model(
+    prepared: Path, small: list[str], nmtkit: Nmtkit, tmp_path: Path
+) -> None:
+    options = ("train", prepared, "--device", "cpu", "--terms-augment")
+    nmtkit(*options, "-r", "toy", *small, "--reverse", "-o", tmp_path / "reverse")
+    words = (tmp_path / "reverse" / "vocab.src").read_text().splitlines()
+    assert words[2].split("\t")[0] in "zéro un deux trois quatre cinq six sept huit neuf".split()
+    result = nmtkit(*options, "-r", "cslm", "-o", tmp_path / "lm", status=1)
+    assert "data.terms_augment: a language model reads no source" in result.stderr
+    assert not (tmp_path / "lm").exists()

@@ -57,7 +57,9 @@ def test_of_a_systems_settings_the_best_counts(text: Text, data: Data, tmp_path:
     for one, bleu in zip(entries, (10.0, 30.0, 20.0), strict=True):
         one.task.folder.mkdir(parents=True)
         result = Result(bleu, 50.0, 100, 2.0)
+        assert not one.is_measured
         (one.task.folder / "result.json").write_text(json.dumps(asdict(result)))
+        assert one.is_measured
     best = best_of(entries)
     ((key, (winner, result)),) = best.items()
     assert key == ("laws en-fr", 2, "nmtkit --time")

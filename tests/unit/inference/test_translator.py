@@ -110,7 +110,7 @@ def test_a_line_that_comes_alone_is_searched_with_one_thread(translator, monkeyp
         threads.append(torch.get_num_threads())
         return search_batches(*arguments)
 
-    monkeypatch.setattr("nmtkit.inference.translator.search_batches", counted)
+    monkeypatch.setattr("nmtkit.inference.window_search.search_batches", counted)
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:

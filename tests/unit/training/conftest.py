@@ -12,6 +12,7 @@ import torch
 from nmtkit.config import DataConfig, TrainingConfig
 from nmtkit.data.batching import Batches
 from nmtkit.data.corpus import Corpus, Side
+from nmtkit.data.word_pairs import WordPairs
 from nmtkit.models.rnnsearch import RNNsearch, RNNsearchConfig
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.text.vocabulary import Vocabulary
@@ -99,7 +100,13 @@ def make_trainer(tmp_path: Path) -> MakeTrainer:
             model, batches, measure, config, tmp_path / folder, metrics_logger, process_group
         )
         vocabulary = Vocabulary(["</s>", "<unk>", *"abcdefg"], range(1, WORDS + 1))
-        inform_start(model, trainer.gradient, batches.corpus, vocabulary, config)
+        inform_start(
+            model,
+            trainer.gradient,
+            lambda: WordPairs.estimate(batches.corpus, WORDS),
+            vocabulary,
+            config,
+        )
         return trainer
 
     return make

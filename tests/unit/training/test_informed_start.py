@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from nmtkit.config import TrainingConfig
+from nmtkit.config import parse_config
 from nmtkit.data import word_pairs
 from nmtkit.errors import ConfigError
 from nmtkit.models.cslm import CSLM, CSLMConfig
@@ -44,10 +44,17 @@ def test_the_output_bias_begins_with_the_frequencies(make_trainer: MakeTrainer) 
 
 def test_settings_that_a_model_cannot_use_are_refused() -> None:
     language_model = CSLM(CSLMConfig(2, 2, 3, 3), 5, 5)
-    for setting in ({"init_source_embeddings": True}, {"guided_alignment": 0.1}):
-        with pytest.raises(ConfigError, match=next(iter(setting))):
-            check_informed_start(language_model, TrainingConfig(**setting))
+    for section, name, value in (
+        ("training", "init_source_embeddings", True),
+        ("training", "guided_alignment", 0.1),
+        ("data", "terms_augment", 0.1),
+    ):
+        settings = parse_config({section: {name: value}}, "test")
+        with pytest.raises(ConfigError, match=f"{section}.{name}"):
+            check_informed_start(language_model, settings)
     model = RNNenc(RNNencConfig(2, 3, 2), 5, 5)
-    check_informed_start(model, TrainingConfig(init_source_embeddings=True))
+    check_informed_start(
+        model, parse_config({"training": {"init_source_embeddings": True}}, "test")
+    )
     with pytest.raises(ConfigError, match="no attention"):
-        check_informed_start(model, TrainingConfig(guided_alignment=0.1))
+        check_informed_start(model, parse_config({"training": {"guided_alignment": 0.1}}, "test"))

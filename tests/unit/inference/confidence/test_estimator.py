@@ -79,7 +79,7 @@ def test_the_evidence_is_that_of_scoring(make_model):
     (found,) = translator_of(model).translate(["a b c"], 3, beam=3)
     searcher = translator_of(model)
     sources = [searcher.ensemble.source_tokens("a b c")]
-    hypotheses = searcher.with_search(beam=3)._search_batches(
+    hypotheses = searcher.with_search(beam=3)._window_search.translations(
         _window(sources), [[0]], 3, alignments=False
     )[0]
     for translation, hypothesis in zip(found, hypotheses, strict=True):
@@ -91,9 +91,9 @@ def test_the_evidence_is_that_of_scoring(make_model):
 
 
 def _window(sources):
-    from nmtkit.inference.translator import Window
+    from nmtkit.inference.window_search import Window
 
-    return Window(["a b c"], sources, 0, [], {})
+    return Window(["a b c"], sources, sources, 0, [], {})
 
 
 def test_an_empty_line_is_certain(make_model):

@@ -1,0 +1,258 @@
+"""Search of the translations of a window of lines, with their terms and prefixes.
+
+A window is searched in batches, on each core some of them. Where terms are wanted, lines are first
+searched without, and those again whose translations lack some.
+"""
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+
+from nmtkit.config import SearchConfig
+from nmtkit.inference.ensemble import CandidateLists, Ensemble, SourceTokens
+from nmtkit.inference.stream_batching import Batches
+from nmtkit.inference.translation import names_first
+from nmtkit.search.beam import search_batches
+from nmtkit.search.hypothesis import Hypothesis
+from nmtkit.search.search_settings import hypotheses_to_rerank
+from nmtkit.seeds import derive_seed
+from nmtkit.special_symbols import UNK
+
+if TYPE_CHECKING:
+    from nmtkit.inference.confidence.estimator import FeatureReader
+    from nmtkit.inference.prefixes import LinePrefix, PrefixFinder
+    from nmtkit.inference.term_likelihood import TermLikelihood
+    from nmtkit.inference.terms import LineTerms, TermFinder
+    from nmtkit.search.constraints import Constraints
+
+NBest = list[Hypothesis]
+"""The hypotheses of one sentence, best first, or its samples in the order drawn."""
+
+
+class Window(NamedTuple):
+    """Lines that are translated together.
+
+    sources: their tokens. inputs: those that the models read. first: index of the first line
+    among all. terms: of each line; empty without a glossary. prefixes: of the translations of some
+    lines, by their number.
+    """
+
+    lines: Sequence[str]
+    sources: Sequence[SourceTokens]
+    inputs: Sequence[SourceTokens]
+    first: int
+    terms: "Sequence[LineTerms]"
+    prefixes: "Mapping[int, LinePrefix]"
+
+    def prefix_text(self, number: int) -> str:
+        """Return the prefix of a line's translations; empty if there is none."""
+        prefix = self.prefixes.get(number)
+        return prefix.text.text if prefix else ""
+
+    def on_line(self, number: int, n_best: NBest) -> NBest:
+        """Return hypotheses whose alignments are with the tokens of their line."""
+        annotated = self.terms[number].annotated if self.terms else None
+        return n_best if annotated is None else [annotated.on_line(one) for one in n_best]
+
+    def constraints(self, with_terms: bool) -> "Sequence[Constraints]":
+        """Return the constraints on translations of each line; nothing if no line has some."""
+        if not self.prefixes and not with_terms:
+            return ()
+        from nmtkit.search.constraints import Constraints  # rarely needed: start-up
+
+        terms = [line.constraints for line in self.terms] if with_terms else []
+        found = terms or [Constraints()] * len(self.lines)
+        for number, prefix in self.prefixes.items():
+            found[number] = dataclasses.replace(found[number], prefix=prefix.node)
+        return found
+
+
+class LineSeeds(NamedTuple):
+    """Seeds of lines: the seed of all, and the number of the first line."""
+
+    seed: int
+    first_line: int
+
+    def of(self, index: int) -> int:
+        """Return the seed of a line by its index among all."""
+        return derive_seed(self.seed, self.first_line - 1 + index)
+
+
+class WindowSearch:
+    """Searches windows of lines.
+
+    :param ensemble: the models, optimised for search.
+    :param candidates: words that each translation may use; None: all.
+    :param terms: finds the terms of lines; None: none are wanted.
+    :param likelihood: returns what knows how likely models use terms by themselves.
+    :param prefixes: returns what finds prefixes.
+    :param replaces_unknown: `<unk>` is to be replaced, for which alignments are needed.
+    :param confidence: reads the features of translations; None: none are wanted.
+    """
+
+    def __init__(
+        self,
+        ensemble: Ensemble,
+        search: SearchConfig,
+        candidates: CandidateLists | None,
+        terms: "TermFinder | None",
+        likelihood: "Callable[[], TermLikelihood]",
+        prefixes: "Callable[[], PrefixFinder]",
+        replaces_unknown: bool = False,
+        confidence: "FeatureReader | None" = None,
+    ) -> None:
+        self._ensemble, self.search, self._candidates = ensemble, search, candidates
+        self._terms, self._likelihood, self._prefixes = terms, likelihood, prefixes
+        self._replaces_unknown, self._confidence = replaces_unknown, confidence
+
+    def translations(
+        self, window: Window, batches: Batches, n_best: int, alignments: bool
+    ) -> list[NBest]:
+        """Find the n best translations of the sentences of some batches, in their order."""
+        first, sources = self._ensemble.first, window.sources
+        copies_names = first.config.text.copy_names
+        width = hypotheses_to_rerank(self.search, n_best)
+        width = max(width, self.search.beam) if copies_names or self._prefers_terms else width
+        with self._ensemble.error_context():
+            results = iter(self._search(window, batches, width, n_best))
+            n_best_lists: list[NBest] = []
+            for batch in batches:
+                batch_lists = list(itertools.islice(results, len(batch)))
+                n_best_lists += self._with_alignments(window, batch, batch_lists, alignments)
+        if self.search.coverage_penalty:
+            from nmtkit.search.coverage import rerank_by_coverage
+
+            n_best_lists = [rerank_by_coverage(line, self.search, width) for line in n_best_lists]
+        if self._terms is not None and self._prefers_terms:
+            line_terms = (window.terms[number] for batch in batches for number in batch)
+            n_best_lists = [
+                self._terms.prefer(line, n_best, self.search)
+                for line, n_best in zip(line_terms, n_best_lists, strict=True)
+            ]
+        if copies_names:
+            lines = (sources[number][0] for batch in batches for number in batch)
+            n_best_lists = [
+                *map(names_first, n_best_lists, lines, itertools.repeat(first.tgt_vocab))
+            ]
+        n_best_lists = [hypotheses[:n_best] for hypotheses in n_best_lists]
+        if self._confidence is None:
+            return n_best_lists
+        return self._confidence.observe(self._ensemble, sources, batches, n_best_lists)
+
+    def _search(self, window: Window, batches: Batches, width: int, n_best: int) -> list[NBest]:
+        """Search, first without terms; then again where n_best translations lack some.
+
+        Lines with a term that the models are not expected to translate so, or that no candidates
+        can, are searched with terms at once.
+        """
+        terms = self._terms
+        if terms is None:
+            return self._constrained_search(window, batches, width, False)
+        numbers = list(itertools.chain.from_iterable(batches))
+        size = max(map(len, batches), default=0)
+        first = [number for number in numbers if not self._is_hopeless(window, number)]
+        found = dict(self._search_some(window, first, size, width, False))
+        kept = {number: terms.kept(window.terms[number], found[number]) for number in first}
+        enough = {number: lists for number, lists in kept.items() if len(lists) >= n_best}
+        again = [number for number in numbers if number not in enough]
+        enough.update(self._search_some(window, again, size, width, True))
+        return [enough[number] for number in numbers]
+
+    def _is_hopeless(self, window: Window, number: int) -> bool:
+        """Return whether a search without terms is not expected to find those of a line."""
+        terms, line = self._terms, window.terms[number]
+        if terms is None or not line.terms:
+            return False
+        if line.annotated is None and self._likelihood().is_hopeless(line):
+            return True
+        if self._candidates is None:
+            return False
+        candidates = self._candidates.candidates(window.sources[number][0])
+        return not terms.may_be_kept(line, candidates)
+
+    def _search_some(
+        self, window: Window, numbers: Sequence[int], size: int, width: int, with_terms: bool
+    ) -> Iterator[tuple[int, NBest]]:
+        """Return pairs of the numbers of some lines and their translations.
+
+        :param size: lines that are searched together.
+        """
+        starts = range(0, len(numbers), size or 1)
+        batches = [[*numbers[start : start + size]] for start in starts]
+        return zip(
+            numbers, self._constrained_search(window, batches, width, with_terms), strict=True
+        )
+
+    def _constrained_search(
+        self, window: Window, batches: Batches, width: int, with_terms: bool
+    ) -> list[NBest]:
+        """Search for translations with the prefixes of their lines."""
+        constraints, boundaries = window.constraints(with_terms), None
+        if with_terms and self._terms is not None:
+            boundaries = self._terms.boundaries
+        elif constraints:
+            boundaries = self._prefixes().boundaries
+        encoded = self._ensemble.encoded_batches(
+            window.inputs, batches, self._candidates, constraints
+        )
+        models, averaging = self._ensemble.models, self._ensemble.averaging
+        return search_batches(models, encoded, self.search, width, averaging, boundaries)
+
+    @property
+    def _prefers_terms(self) -> bool:
+        """Whether translations without terms are possible, but rank behind others."""
+        return self._terms is not None and self._terms.mode == "soft"
+
+    def samples(
+        self, window: Window, batches: Batches, n: int, seeds: LineSeeds, alignments: bool
+    ) -> list[NBest]:
+        """Draw n translations of the sentences of some batches, in their order."""
+        from nmtkit.search.sampling import sample_batch  # translating starts faster without it
+
+        models, averaging = self._ensemble.models, self._ensemble.averaging
+        samples: list[NBest] = []
+        with self._ensemble.error_context():
+            encoded = self._ensemble.encoded_batches(window.inputs, batches, self._candidates)
+            for batch, encoded_batch in zip(batches, encoded, strict=True):
+                batch_seeds = [seeds.of(window.first + number) for number in batch]
+                batch_samples = sample_batch(
+                    models, encoded_batch, self.search, n, batch_seeds, averaging=averaging
+                )
+                samples += self._with_alignments(window, batch, batch_samples, alignments)
+        return samples
+
+    def _with_alignments(
+        self,
+        window: Window,
+        batch: Sequence[int],
+        n_best_lists: list[NBest],
+        alignments: bool,
+    ) -> list[NBest]:
+        """Add alignments to hypotheses if requested, or if `<unk>` or coverage needs them."""
+        if self._replaces_unknown:
+            alignments = alignments or any(
+                UNK in hypothesis.ids for n_best in n_best_lists for hypothesis in n_best
+            )
+        if not alignments and not self.search.coverage_penalty:
+            return n_best_lists
+        batch_sources = [window.inputs[number] for number in batch]
+        encoded, lengths = self._ensemble.encode(batch_sources)
+        models = self._ensemble.models
+        same_tokens = [  # models that split the batch into the same tokens as the first model
+            number
+            for number in range(len(models))
+            if all(tokens[number] == tokens[0] for tokens in batch_sources)
+        ]
+        from nmtkit.search.alignments import with_alignments
+
+        with torch.inference_mode():
+            aligned = with_alignments(
+                [models[number] for number in same_tokens],
+                [encoded[number] for number in same_tokens],
+                lengths,
+                n_best_lists,
+            )
+        return [window.on_line(number, n) for number, n in zip(batch, aligned, strict=True)]

@@ -1,0 +1,210 @@
+"""Annotated training pairs: what is annotated, that nothing else changes, and that it repeats."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from nmtkit.config import DataConfig
+from nmtkit.data.batching import Batches
+from nmtkit.data.corpus import Corpus, Side
+from nmtkit.data.resampling import Pool
+from nmtkit.data.term_augmentation import (
+    FREQUENT_SHARE,
+    INFLECTED,
+    TermAugmenter,
+    WordEnds,
+    _begin_alike,
+)
+from nmtkit.data.word_pairs import WordPairs
+from nmtkit.special_symbols import UNK
+from nmtkit.text.subword.bpe_dropout import Sentences
+from nmtkit.text.term_words import TermWords
+
+SIZE = 300  # of each vocabulary
+RARE = int(FREQUENT_SHARE * SIZE) + 1
+WORDS = TermWords(SIZE)
+
+
+def side(sentences: Sequence[Sequence[int]]) -> Side:
+    return Side(*Sentences.of([[*sentence, 0] for sentence in sentences]))
+
+
+def pool_of(pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> Pool:
+    corpus = Corpus(side([src for src, _ in pairs]), side([tgt for _, tgt in pairs]))
+    numbers = np.arange(len(pairs))
+    return Pool(corpus, numbers, numbers + 7)
+
+
+def table(pairs: dict[tuple[int, int], float]) -> WordPairs:
+    keys = sorted(src * SIZE + tgt for src, tgt in pairs)
+    strengths = [pairs[divmod(key, SIZE)] for key in keys]
+    return WordPairs(np.array(keys), np.array(strengths, np.float32), SIZE)
+
+
+def same_words(words: range) -> WordPairs:
+    """Return a table in which each word is translated by the word with its number."""
+    return table({(word, word): 0.9 for word in words})
+
+
+def augmenter(
+    pairs: WordPairs,
+    share: float = 1.0,
+    opens: Sequence[int] = (),
+    texts: Sequence[str] = ("",) * SIZE,
+) -> TermAugmenter:
+    """Return one where the tokens `opens` go on with the next one, in both languages."""
+    ends = WordEnds.of([(word in opens, True) for word in range(SIZE)])
+    return TermAugmenter(pairs, (ends, ends), texts, WORDS, share)
+
+
+def sentences_of(pool: Pool) -> list[tuple[list[int], list[int]]]:
+    """Return both sides of each pair, without `</s>`."""
+    corpus = pool.corpus
+    return [(corpus.src[i][:-1].tolist(), corpus.tgt[i][:-1].tolist()) for i in pool.indices]
+
+
+def read(src: Sequence[int]) -> tuple[list[int], list[tuple[list[int], list[int]]]]:
+    """Take annotations off a sentence; return it, and terms with their translations.
+
+    The words of a term are those between the marker and its translation.
+    """
+    plain: list[int] = []
+    terms: list[tuple[list[int], list[int]]] = []
+    for token in src:
+        if token == WORDS.marker:
+            terms.append(([], []))
+        elif token >= WORDS.first:
+            terms[-1][1].append(token - WORDS.first)
+        else:
+            plain.append(token)
+            if terms and not terms[-1][1]:
+                terms[-1][0].append(token)
+    return plain, terms
+
+
+def random_pairs(count: int) -> list[tuple[list[int], list[int]]]:
+    """Return pairs whose target has the words of the source in another order."""
+    random = np.random.default_rng(3)
+    pairs = []
+    for _ in range(count):
+        src = random.choice(np.arange(2, SIZE), random.integers(2, 12), replace=False)
+        pairs.append((src.tolist(), random.permutation(src).tolist()))
+    return pairs
+
+
+def test_terms_are_followed_by_their_translations_and_nothing_else_changes() -> None:
+    pairs = random_pairs(200)
+    pool = pool_of(pairs)
+    annotated = augmenter(same_words(range(2, SIZE))).annotate(pool, "1 0 0")
+    assert annotated.numbers.tolist() == pool.numbers.tolist()
+    counts = []
+    for (src, tgt), (new_src, new_tgt) in zip(pairs, sentences_of(annotated), strict=True):
+        plain, terms = read(new_src)
+        assert plain == src and new_tgt == tgt
+        for words, translation in terms:
+            assert sorted(words) == sorted(translation)  # each is translated by itself
+            assert any(tgt[i : i + len(words)] == translation for i in range(len(tgt)))
+            assert max(words) >= RARE
+        counts.append(len(terms))
+    assert max(counts) == 2 and np.mean(np.array(counts) > 0) > 0.8
+
+
+def test_the_share_is_that_of_the_pairs_and_the_key_decides_which() -> None:
+    pool = pool_of(random_pairs(1000))
+    share = augmenter(same_words(range(2, SIZE)), 0.2)
+    first, again, other = (share.annotate(pool, key) for key in ("1 0 0", "1 0 0", "1 1 0"))
+    annotated = [bool(read(src)[1]) for src, _ in sentences_of(first)]
+    assert 0.15 < np.mean(annotated) < 0.25
+    assert sentences_of(first) == sentences_of(again)
+    assert sentences_of(first) != sentences_of(other)
+
+
+def test_frequent_words_unknown_ones_and_words_without_a_link_are_no_terms() -> None:
+    for word, pairs in ((RARE - 1, same_words(range(2, SIZE))), (RARE, same_words(range(2, RARE)))):
+        pool = pool_of([([2, word], [word, 2])] * 20)
+        found = sentences_of(augmenter(pairs).annotate(pool, "1 0 0"))
+        assert all(src == [2, word] for src, _ in found)
+    unknown = pool_of([([RARE, RARE + 1], [UNK, UNK])] * 20)
+    known = table({(RARE, UNK): 0.9, (RARE + 1, UNK): 0.9})
+    found = sentences_of(augmenter(known).annotate(unknown, "1 0 0"))
+    assert all(src == [RARE, RARE + 1] for src, _ in found)
+
+
+def test_terms_are_whole_words() -> None:
+    """Tokens 200 and 201 begin a word; only the second token of the target is linked to them."""
+    pairs = table({(200, 220): 0.9, (202, 222): 0.9})
+    pool = pool_of([([200, 150, 202], [201, 220, 222])] * 30)
+    found = sentences_of(augmenter(pairs, opens=(200, 201)).annotate(pool, "1 0 0"))
+    terms = [term for src, _ in found for term in read(src)[1]]
+    assert {(tuple(words), tuple(translation)) for words, translation in terms} <= {
+        ((200, 150), (201, 220)),
+        ((202,), (222,)),
+        ((200, 150, 202), (201, 220, 222)),
+    }
+    assert ([200, 150], [201, 220]) in terms and ([202], [222]) in terms
+
+
+def test_a_word_that_shares_its_translation_with_another_is_no_term() -> None:
+    """Word 200 is linked to the first and the last target word, around that of 210."""
+    pairs = table({(200, 220): 0.9, (201, 220): 0.8, (201, 221): 0.9, (200, 221): 0.1})
+    split = pool_of([([200, 210, 201], [220, 230, 221])] * 30)
+    both = table({(200, 220): 0.9, (210, 230): 0.9, (201, 221): 0.9})
+    found = sentences_of(augmenter(both).annotate(split, "1 0 0"))
+    assert all(
+        len(words) == len(translation) for src, _ in found for words, translation in read(src)[1]
+    )
+    crossed = pool_of([([200, 210], [220, 230, 221])] * 30)
+    found = sentences_of(augmenter(pairs).annotate(crossed, "1 0 0"))
+    assert all(230 not in translation for src, _ in found for _, translation in read(src)[1])
+
+
+def test_a_part_of_the_single_words_stands_in_another_form() -> None:
+    texts = [""] * SIZE
+    texts[220], texts[221], texts[222] = "rouge", "rouges", "vermeil"
+    pairs = table({(200, 220): 0.9, (200, 221): 0.2, (200, 222): 0.3})
+    pool = pool_of([([200], [220])] * 1000)
+    found = sentences_of(augmenter(pairs, texts=texts).annotate(pool, "1 0 0"))
+    translations = [read(src)[1][0][1] for src, _ in found]
+    assert {tuple(t) for t in translations} == {(220,), (221,)}
+    assert abs(np.mean([t == [221] for t in translations]) - INFLECTED) < 0.05
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        ("rouge", "rouges", True),
+        ("Haus", "Hauses", True),
+        ("Haus", "Häuser", False),
+        ("est", "es", False),
+        ("", "", False),
+        ("international", "internal", False),
+    ],
+)
+def test_forms_of_a_word_begin_alike(one: str, other: str, alike: bool) -> None:
+    assert _begin_alike(one, other) == _begin_alike(other, one) == alike
+
+
+def test_batches_have_other_terms_in_each_epoch_and_resume_exactly() -> None:
+    pairs = random_pairs(60)
+    corpus = pool_of(pairs).corpus
+    config = DataConfig(
+        max_length=20, batch_size=40, batch_unit="tokens", sort_pool=3, shuffle="every-epoch"
+    )
+    terms = augmenter(same_words(range(2, SIZE)), 0.5)
+    batches = Batches(corpus, config, 3, augmenter=terms)
+    stream, positions, found = iter(batches), [batches.position], []
+    epochs: dict[int, dict[int, list[int]]] = {0: {}, 1: {}}
+    while (epoch := batches.position.epoch) < 2:
+        found.append(next(stream))
+        positions.append(batches.position)
+        for line, src, mask in zip(found[-1].lines, found[-1].src, found[-1].src_mask, strict=True):
+            epochs[epoch][line] = src[mask][:-1].tolist()
+    plain = {number + 1: src for number, (src, _) in enumerate(pairs)}
+    for of_epoch in epochs.values():
+        assert {line: read(src)[0] for line, src in of_epoch.items()} == plain
+    assert epochs[0] != epochs[1]
+    for number, position in enumerate(positions[:-1]):
+        resumed = Batches(corpus, config, 3, position, augmenter=terms)
+        for one, other in zip(found[number : number + 3], resumed, strict=False):
+            assert one.lines == other.lines and one.src.equal(other.src)
