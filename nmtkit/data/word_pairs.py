@@ -44,6 +44,10 @@ END_TO_WORD = 1e-6
 MIN_STRENGTH = 1e-6
 """g of the weakest pairs that are kept."""
 
+TERM_STRENGTH = 10.0
+"""g of a target word and the source word that stands for it: more than that of the words of a term,
+so that guided attention looks at the annotation."""
+
 SMALLEST = 1e-20
 """Lower bound of g while it is estimated, far above the smallest number of float32."""
 
@@ -84,7 +88,7 @@ class WordPairs(NamedTuple):
         """
         targets = np.arange(self.tgt_words)
         keys = (words.first + targets) * self.tgt_words + targets
-        strengths = np.ones(self.tgt_words, np.float32)
+        strengths = np.full(self.tgt_words, TERM_STRENGTH, np.float32)
         return WordPairs(
             np.concatenate([self.keys, keys]),
             np.concatenate([self.strengths, strengths]),

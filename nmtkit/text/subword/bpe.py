@@ -140,13 +140,13 @@ class BPE:
 
     @staticmethod
     def opens(piece: str) -> bool:
-        """Return whether a piece ends in a letter or digit, and another piece follows."""
-        return piece.endswith(SEPARATOR) and piece[: -len(SEPARATOR)][-1:].isalnum()
+        """Return whether a piece ends in a letter, digit or `_`, and another piece follows."""
+        return piece.endswith(SEPARATOR) and _is_in_word(piece[: -len(SEPARATOR)][-1:])
 
     @staticmethod
     def goes_on(piece: str) -> bool:
-        """Return whether a piece begins with a letter or digit."""
-        return piece[:1].isalnum()
+        """Return whether a piece begins with a letter, digit or `_`."""
+        return _is_in_word(piece[:1])
 
     @staticmethod
     def spelling(piece: str) -> tuple[bytes, bool]:
@@ -284,3 +284,8 @@ def _version(line: str, where: str) -> tuple[int, int]:
     if line not in _VERSIONS:
         raise DataError(f"{where}:1: unknown {line[1:]}; known are 0.1 and 0.2")
     return _VERSIONS[line]
+
+
+def _is_in_word(character: str) -> bool:
+    """Return whether a character belongs to words, as in the words of a glossary."""
+    return character.isalnum() or character == "_"

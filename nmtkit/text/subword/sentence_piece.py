@@ -176,13 +176,13 @@ class SentencePiece:
 
     @staticmethod
     def opens(piece: str) -> bool:
-        """Return whether a piece ends in a letter or digit of a script with blanks."""
-        return not _BYTE.fullmatch(piece) and is_spaced(piece[-1])
+        """Return whether a piece ends in a letter or digit of a script with blanks, or in `_`."""
+        return not _BYTE.fullmatch(piece) and _is_in_word(piece[-1])
 
     @staticmethod
     def goes_on(piece: str) -> bool:
-        """Return whether a piece begins with a letter or digit of a script with blanks."""
-        return not _BYTE.fullmatch(piece) and is_spaced(piece[0])
+        """Return whether a piece begins with a letter or digit of a script with blanks, or `_`."""
+        return not _BYTE.fullmatch(piece) and _is_in_word(piece[0])
 
     @staticmethod
     def spelling(piece: str) -> tuple[bytes, bool]:
@@ -338,3 +338,8 @@ def _learnable(counts: Mapping[str, int]) -> Counter[str]:
             for start in range(0, len(word), MAX_LEARNED_LENGTH):
                 learnable[word[start : start + MAX_LEARNED_LENGTH]] += count
     return learnable
+
+
+def _is_in_word(character: str) -> bool:
+    """Return whether a character belongs to words, as in the words of a glossary."""
+    return is_spaced(character) or character == "_"

@@ -279,3 +279,4 @@ def test_pieces_of_one_word_open_and_go_on() -> None:
     assert not BPE.opens("advance")
     assert not BPE.opens("Python-@@")  # what follows a hyphen is a word
     assert not BPE.goes_on("-@@")
+    assert BPE.opens("a_@@") and BPE.goes_on("_@@")  # an underscore is no boundary

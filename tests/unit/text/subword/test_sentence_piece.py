@@ -169,3 +169,4 @@ def test_pieces_of_one_word_open_and_go_on() -> None:
     for piece in ("。", "今天", "<0x41>", "▁"):
         assert not SentencePiece.opens(piece) and not SentencePiece.goes_on(piece)
     assert not SentencePiece.goes_on("▁cat")
+    assert SentencePiece.opens("a_") and SentencePiece.goes_on("_b")
