@@ -42,8 +42,8 @@ class DataConfig:
     bpe_dropout: probability with which each BPE merge is left out in the training data, drawn anew
         whenever a pair is used (Provilkov et al. 2020: 0.1); 0: never.
     swap_sides: train the opposite direction: the prepared folder's target becomes the source.
-    terms_augment: share of the training pairs whose source says what some of its words must become
-        (Dinu et al. 2019: 0.1), so that the model follows a glossary; 0: none.
+    terms_augment: share of the training pairs in which translations stand instead of some source
+        words (Dinu et al. 2019), as `translate --terms` then writes them; 0: none.
     """
 
     max_length: int = 50

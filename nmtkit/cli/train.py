@@ -124,8 +124,8 @@ TERMS_AUGMENT = ("data.terms_augment=0.1",)
     option(
         "--terms-augment",
         is_flag=True,
-        help="Say in the source of a tenth of the training pairs what some of its words become, so"
-        " that 'translate --terms' can tell the model the terms of a line, which it then places and"
+        help="Replace some source words by their translations in a tenth of the training pairs, as"
+        " 'translate --terms' then does with the terms of a line, which the model so places and"
         " inflects. The same as --set data.terms_augment=0.1.",
     ),
     option(

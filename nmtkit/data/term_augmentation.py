@@ -1,12 +1,13 @@
 """Training pairs whose source says what some of its words must become (Dinu et al. 2019).
 
-Dinu et al. annotate the entries of a dictionary. Here any words serve that a table of word pairs
-links: two words are linked if each is the other's best. A term is a span of up to three source
-words, and its target words are linked to nothing else, as in phrase extraction (Koehn et al. 2003).
-So the model learns to follow an annotation, whatever its words, and training needs no glossary.
+Dinu et al. take the entries of a dictionary, and put the words of the translation behind them or
+instead of them. Instead, they are all that the model has, so that it learns sooner to use them.
+Here any words serve that a table of word pairs links: two words are linked if each is the other's
+best. A term is a span of up to three source words, and its target words are linked to nothing else,
+as in phrase extraction (Koehn et al. 2003). So training needs no glossary.
 
-Where the translation is one word, the annotation is sometimes another form of it: a word that
-translates the same source word, too, and begins alike. So the model learns to inflect terms.
+Where the translation is one word, another form of it sometimes stands there: a word that translates
+the same source word, too, and begins alike. So the model learns to inflect terms.
 """
 
 from collections.abc import Sequence
@@ -40,7 +41,7 @@ FREQUENT_WORDS, FREQUENT_SHARE = 100, 0.02
 the vocabulary."""
 
 INFLECTED = 0.3
-"""Share of the single words that stand in another form in the annotation."""
+"""Share of the single words that stand in another form in the source."""
 
 MIN_STEM, STEM_SHARE = 3, 0.6
 """Letters, and share of the longer word, in which two forms of a word begin alike."""
@@ -80,7 +81,7 @@ class Span(NamedTuple):
 
 
 class TermAugmenter:
-    """Annotates terms in a share of the pairs.
+    """Writes translations instead of terms, in a share of the pairs.
 
     :param pairs: how strongly words belong together.
     :param ends: where source and target words end.
@@ -99,7 +100,7 @@ class TermAugmenter:
     ) -> None:
         self._pairs, self._ends, self._texts = pairs, ends, texts
         self._words, self._share = words, share
-        self._frequent = max(UNK, min(FREQUENT_WORDS, int(FREQUENT_SHARE * words.marker)))
+        self._frequent = max(UNK, min(FREQUENT_WORDS, int(FREQUENT_SHARE * words.first)))
         self._forms = lru_cache(MAX_KNOWN_FORMS)(self._find_forms)
 
     def annotate(self, pool: Pool, key: str) -> Pool:
@@ -116,14 +117,13 @@ class TermAugmenter:
         return Pool(Corpus(*sides), np.arange(len(src)), pool.numbers)
 
     def _annotated(self, src: Ids, tgt: Ids, random: np.random.Generator) -> Ids:
-        """Return a source sentence with one or two annotations, or none if no span is found."""
+        """Return a source sentence with one or two terms, or none if no span is found."""
         spans = self._spans(src, tgt, 1 + int(random.random() < SECOND_TERM), random)
         parts: list[Ids] = []
         done = 0
         for span in spans:
             translation = self._inflected(src[span.src], tgt[span.tgt], random)
-            parts += [src[done : span.src.start], np.array([self._words.marker]), src[span.src]]
-            parts.append(np.array(self._words.of_target(translation.tolist())))
+            parts += [src[done : span.src.start], self._words.first + translation]
             done = span.src.stop
         return np.concatenate([*parts, src[done:]])
 

@@ -45,8 +45,7 @@ MIN_STRENGTH = 1e-6
 """g of the weakest pairs that are kept."""
 
 TERM_STRENGTH = 10.0
-"""g of a target word and the source word that stands for it: more than that of the words of a term,
-so that guided attention looks at the annotation."""
+"""g of a target word and the source word that stands for it: more than that of other words."""
 
 SMALLEST = 1e-20
 """Lower bound of g while it is estimated, far above the smallest number of float32."""

@@ -1,4 +1,4 @@
-"""Annotation of the terms of source lines, for models that were trained with annotated terms."""
+"""Source lines with translations instead of terms, for models that were trained with such lines."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -9,18 +9,20 @@ from torch import Tensor
 
 from nmtkit.inference.ensemble import Ensemble, SourceTokens
 from nmtkit.search.hypothesis import Hypothesis
-from nmtkit.text.term_words import TERM_MARKER, TermWords
+from nmtkit.text.term_words import TermWords
 
 
 class AnnotatedSource(NamedTuple):
-    """A source line with annotations.
+    """A source line whose terms are annotated.
 
-    tokens: those of the line, with markers and translations of terms among them.
+    tokens: those of the line, with the words of translations instead of terms.
     origins: for each token of these, the token of the line that its attention counts for.
+    length: number of tokens of the line.
     """
 
     tokens: list[str]
     origins: list[int]
+    length: int
 
     def positions(self, span: Sequence[int]) -> tuple[int, ...]:
         """Return the positions that belong to some tokens of the line."""
@@ -37,15 +39,15 @@ class AnnotatedSource(NamedTuple):
         return dataclasses.replace(hypothesis, alignment=self._fold(hypothesis.alignment))
 
     def _fold(self, alignment: Tensor) -> Tensor:
-        end = max(self.origins, default=-1) + 1
-        columns = torch.tensor([*self.origins, end])
-        return alignment.new_zeros(len(alignment), end + 1).index_add_(1, columns, alignment)
+        columns = torch.tensor([*self.origins, self.length])
+        folded = alignment.new_zeros(len(alignment), self.length + 1)
+        return folded.index_add_(1, columns, alignment)
 
 
 def annotate(
     tokens: Sequence[str], spans: Sequence[Sequence[int]], translations: Sequence[Sequence[str]]
 ) -> AnnotatedSource:
-    """Put markers before terms, and the words of their translations behind them.
+    """Write the words of translations instead of terms.
 
     :param tokens: of the line.
     :param spans: positions of the tokens of each term, in the order of the line; one without
@@ -57,12 +59,13 @@ def annotate(
         if not span or span[0] < done:
             continue
         end = span[-1] + 1
-        parts += [*tokens[done : span[0]], TERM_MARKER, *tokens[span[0] : end], *words]
-        origins += [*range(done, span[0]), span[0], *range(span[0], end)]
+        parts += [*tokens[done : span[0]], *words]
+        origins += range(done, span[0])
         # The words of the translation count for those of the term, in their order.
         origins += [span[0] + (end - span[0]) * k // len(words) for k in range(len(words))]
         done = end
-    return AnnotatedSource([*parts, *tokens[done:]], [*origins, *range(done, len(tokens))])
+    origins += range(done, len(tokens))
+    return AnnotatedSource([*parts, *tokens[done:]], origins, len(tokens))
 
 
 def annotated_sources(

@@ -1,12 +1,12 @@
-"""Words of a source vocabulary by which a sentence says what its terms must become.
+"""Words of a source vocabulary that stand for target words: what a term must become.
 
-A model that has them was trained with annotated terms (Dinu et al. 2019): behind a term stand the
-words of its translation, and a marker before it,
+A model that has them was trained with pairs in which they stand instead of terms, as in
 
-    the <term> red house <term>vermeille is small
+    the <term>maison is small
 
-Each word of the target vocabulary has such a source word, which begins with the marker, so that it
-is another word than a source word that is spelt alike. Dinu et al. tell them apart by factors.
+(Dinu et al. 2019, "replace"). Each word of the target vocabulary has such a source word, which
+begins with a mark, so that it is another word than a source word that is spelt alike; Dinu et al.
+tell them apart by factors.
 """
 
 from collections.abc import Iterable
@@ -14,22 +14,14 @@ from typing import NamedTuple
 
 from nmtkit.text.vocabulary import Vocabulary
 
-TERM_MARKER = "<term>"
-"""Stands before a term that is annotated, and begins the words of its translation."""
+TERM_MARK = "<term>"
+"""Beginning of these words."""
 
 
 class TermWords(NamedTuple):
-    """Ids of these words in a source vocabulary.
+    """Ids of these words in a source vocabulary: the word of target word y has id `first` + y."""
 
-    marker: id of the marker. The word of target word y has the id `first` + y.
-    """
-
-    marker: int
-
-    @property
-    def first(self) -> int:
-        """Return the id that belongs to target word 0."""
-        return self.marker + 1
+    first: int
 
     @classmethod
     def of(cls, src: Vocabulary, tgt: Vocabulary) -> "TermWords | None":
@@ -37,10 +29,10 @@ class TermWords(NamedTuple):
 
         :param tgt: the target vocabulary of the same model.
         """
-        marker = len(src) - len(tgt) - 1
-        if marker <= 0 or src.words[marker:] != _term_words(tgt):
+        first = len(src) - len(tgt)
+        if first <= 0 or src.words[first:] != _term_words(tgt):
             return None
-        return cls(marker)
+        return cls(first)
 
     def of_target(self, tokens: Iterable[int]) -> list[int]:
         """Return the source ids that stand for target tokens."""
@@ -57,4 +49,4 @@ def with_term_words(src: Vocabulary, tgt: Vocabulary) -> Vocabulary:
 
 
 def _term_words(tgt: Vocabulary) -> tuple[str, ...]:
-    return (TERM_MARKER, *(TERM_MARKER + word for word in tgt.words))
+    return tuple(TERM_MARK + word for word in tgt.words)

@@ -39,7 +39,7 @@ from nmtkit.model_folder import (
 )
 from nmtkit.models import model_name
 from nmtkit.text.subword import METHODS
-from nmtkit.text.term_words import TERM_MARKER
+from nmtkit.text.term_words import TERM_MARK
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.provenance import INITIAL_KEY, read_provenance
 from nmtkit.training.resume_checks import check_nothing_missing
@@ -163,8 +163,9 @@ class InitialModel:
 
     def _check_annotations(self, theirs: Vocabulary, ours: Vocabulary) -> None:
         """Raise ConfigError if only one of the models has words for annotated terms."""
-        if (TERM_MARKER in theirs) != (TERM_MARKER in ours):
-            state = "was" if TERM_MARKER in theirs else "was not"
+        one, other = (words.words[-1].startswith(TERM_MARK) for words in (theirs, ours))
+        if one != other:
+            state = "was" if one else "was not"
             raise ConfigError(
                 f"{self.given}: {state} trained with --terms-augment; the training that starts from"
                 " its parameters must do the same"

@@ -12,7 +12,7 @@ from nmtkit.inference.translator import Translator
 from nmtkit.model_folder import LoadedModel
 from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.text.glossary import Glossary, Term
-from nmtkit.text.term_words import TERM_MARKER, with_term_words
+from nmtkit.text.term_words import with_term_words
 from nmtkit.text.vocabulary import Vocabulary
 
 MakeModel = Callable[..., LoadedModel]
@@ -28,25 +28,25 @@ def model(make_model: MakeModel) -> LoadedModel:
     return make_model(1, src=" ".join(src.words[2:]), tgt=TARGET)
 
 
-def test_terms_stand_between_a_marker_and_their_translation() -> None:
+def test_translations_stand_in_the_place_of_terms() -> None:
     line = annotate(["a", "b", "c", "d"], [(1, 2), (3,)], [["<term>x"], ["<term>y", "<term>z"]])
-    assert line.tokens == [
-        "a", TERM_MARKER, "b", "c", "<term>x", TERM_MARKER, "d", "<term>y", "<term>z"
-    ]  # fmt: skip
-    assert line.origins == [0, 1, 1, 2, 1, 3, 3, 3, 3]
-    assert line.positions((1, 2)) == (1, 2, 3, 4) and line.positions((3,)) == (5, 6, 7, 8)
+    assert line.tokens == ["a", "<term>x", "<term>y", "<term>z"]
+    assert line.origins == [0, 1, 3, 3] and line.length == 4
+    assert line.positions((1, 2)) == (1,) and line.positions((3,)) == (2, 3)
+    longer = annotate(["a", "b", "c"], [(1, 2)], [["<term>x", "<term>y", "<term>z"]])
+    assert longer.origins == [0, 1, 1, 2]
 
 
 def test_terms_that_share_a_token_or_have_none_are_left_out() -> None:
     line = annotate(["a", "b"], [(), (0, 1), (1,)], [["<term>w"], ["<term>x"], ["<term>y"]])
-    assert line.tokens == [TERM_MARKER, "a", "b", "<term>x"]
+    assert line.tokens == ["<term>x"] and line.origins == [0]
 
 
 def test_alignments_are_folded_to_the_tokens_of_the_line() -> None:
-    line = annotate(["a", "b", "c"], [(2,)], [["<term>x"]])
-    alignment = torch.tensor([[0.1, 0.2, 0.1, 0.1, 0.3, 0.2], [1.0, 0, 0, 0, 0, 0]])
+    line = annotate(["a", "b", "c"], [(1, 2)], [["<term>x", "<term>y", "<term>z"]])
+    alignment = torch.tensor([[0.1, 0.2, 0.1, 0.3, 0.3], [1.0, 0, 0, 0, 0]])
     folded = line.on_line(Hypothesis([2, 0], -1.0, [-0.5, -0.5], True, alignment)).alignment
-    torch.testing.assert_close(folded, torch.tensor([[0.1, 0.2, 0.5, 0.2], [1.0, 0, 0, 0]]))
+    torch.testing.assert_close(folded, torch.tensor([[0.1, 0.3, 0.3, 0.3], [1.0, 0, 0, 0]]))
     without = Hypothesis([2, 0], -1.0, [-0.5, -0.5], True)
     assert line.on_line(without) is without
 
@@ -55,8 +55,8 @@ def test_a_model_that_knows_annotations_gets_them(model: LoadedModel) -> None:
     finder = TermFinder(Glossary([Term("b c", ("x y", "z"))]), model)
     line = finder.find("a b c d", ["a", "b", "c", "d"])
     assert line.annotated is not None
-    assert line.annotated.tokens == ["a", TERM_MARKER, "b", "c", "<term>x", "<term>y", "d"]
-    assert line.constraints.spans == ((1, 2, 3, 4, 5),)
+    assert line.annotated.tokens == ["a", "<term>x", "<term>y", "d"]
+    assert line.constraints.spans == ((1, 2),)
     assert finder.find("a d", ["a", "d"]).annotated is None
 
 
@@ -101,7 +101,7 @@ def test_translations_have_the_terms_and_alignments_with_the_line(
 def test_scores_are_those_of_the_annotated_line(model: LoadedModel) -> None:
     translator = Translator(Ensemble((model,))).with_terms(Glossary([Term("b", ("x",))]))
     (translation,) = next(translator.translate(["a b c"]))
-    ids = model.src_vocab.ids(["a", TERM_MARKER, "b", "<term>x", "c"])
+    ids = model.src_vocab.ids(["a", "<term>x", "c"])
     src = torch.tensor([[*ids, 0]])
     tgt = torch.tensor([[*model.tgt_vocab.ids(translation.tokens), 0]])
     scores = model.model.score(src, torch.ones_like(src).bool(), tgt, torch.ones_like(tgt).bool())

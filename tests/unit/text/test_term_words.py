@@ -3,7 +3,7 @@
 import pytest
 
 from nmtkit.errors import DataError
-from nmtkit.text.term_words import TERM_MARKER, TermWords, with_term_words
+from nmtkit.text.term_words import TERM_MARK, TermWords, with_term_words
 from nmtkit.text.vocabulary import Vocabulary
 
 SRC = Vocabulary(["</s>", "<unk>", "a", "page"], [7, 0, 5, 4])
@@ -13,12 +13,12 @@ TGT = Vocabulary(["</s>", "<unk>", "page", "x", "y"], [7, 0, 3, 2, 1])
 def test_each_target_word_has_one_and_no_other_id_changes() -> None:
     both = with_term_words(SRC, TGT)
     words = TermWords.of(both, TGT)
-    assert words is not None and both.words[words.marker] == TERM_MARKER
+    assert words is not None and words.first == len(SRC)
     assert both.ids(["a", "page", "q"]) == SRC.ids(["a", "page", "q"])
     for number, word in enumerate(TGT.words):
         (found,) = words.of_target([number])
-        assert both.words[found] == TERM_MARKER + word
-    assert len(both) == len(SRC) + len(TGT) + 1
+        assert both.words[found] == TERM_MARK + word
+    assert len(both) == len(SRC) + len(TGT)
     assert both.counts[: len(SRC)] == SRC.counts and not any(both.counts[len(SRC) :])
 
 
@@ -30,6 +30,6 @@ def test_a_vocabulary_without_them_or_for_other_target_words_has_none() -> None:
 
 
 def test_a_text_with_such_a_word_is_refused() -> None:
-    src = Vocabulary(["</s>", "<unk>", TERM_MARKER])
-    with pytest.raises(DataError, match="<term>"):
+    src = Vocabulary(["</s>", "<unk>", TERM_MARK + "page"])
+    with pytest.raises(DataError, match="<term>page"):
         with_term_words(src, TGT)
