@@ -6,8 +6,11 @@ Here any words serve that a table of word pairs links: two words are linked if e
 best. A term is a span of up to three source words, and its target words are linked to nothing else,
 as in phrase extraction (Koehn et al. 2003). So training needs no glossary.
 
-Where the translation is one word, another form of it sometimes stands there: a word that translates
-the same source word, too, and begins alike. So the model learns to inflect terms.
+Half of the terms are exchanged: the translation of another pair's term stands in the source and in
+the target. Nothing but the source then says what to write, so that the model learns to use words
+that it does not expect, which is what glossaries are for. Where the translation of one of the
+others is one word, another form of it sometimes stands in the source: a word that translates the
+same source word, too, and begins alike. So the model learns to inflect terms.
 """
 
 from collections.abc import Sequence
@@ -39,6 +42,9 @@ MAX_TARGET_TOKENS = 8
 FREQUENT_WORDS, FREQUENT_SHARE = 100, 0.02
 """Words of this rank and below, by frequency, are no term by themselves; but no larger a share of
 the vocabulary."""
+
+EXCHANGED = 0.5
+"""Share of the terms that become the translation of another pair's term."""
 
 INFLECTED = 0.3
 """Share of the single words that stand in another form in the source."""
@@ -80,6 +86,14 @@ class Span(NamedTuple):
     tgt: slice
 
 
+class Term(NamedTuple):
+    """A term, what stands for it in the source, and its translation."""
+
+    span: Span
+    src: Ids
+    tgt: Ids
+
+
 class TermAugmenter:
     """Writes translations instead of terms, in a share of the pairs.
 
@@ -111,24 +125,33 @@ class TermAugmenter:
         random = np.random.default_rng(list(f"terms {key}".encode()))
         src = [pool.corpus.src[index] for index in pool.indices]
         tgt = [pool.corpus.tgt[index] for index in pool.indices]
-        for number in np.flatnonzero(random.random(len(src)) < self._share).tolist():
-            src[number] = self._annotated(src[number], tgt[number], random)
+        chosen = np.flatnonzero(random.random(len(src)) < self._share).tolist()
+        spans = {number: self._spans(src[number], tgt[number], random) for number in chosen}
+        known = [tgt[number][span.tgt] for number in chosen for span in spans[number]]
+        for number in chosen:
+            pair = src[number], tgt[number]
+            terms = [self._term(*pair, span, known, random) for span in spans[number]]
+            src[number] = _replaced(src[number], [(term.span.src, term.src) for term in terms])
+            tgt[number] = _replaced(tgt[number], [(term.span.tgt, term.tgt) for term in terms])
         sides = (Side(*Sentences.of(side), checksum="drawn") for side in (src, tgt))
         return Pool(Corpus(*sides), np.arange(len(src)), pool.numbers)
 
-    def _annotated(self, src: Ids, tgt: Ids, random: np.random.Generator) -> Ids:
-        """Return a source sentence with one or two terms, or none if no span is found."""
-        spans = self._spans(src, tgt, 1 + int(random.random() < SECOND_TERM), random)
-        parts: list[Ids] = []
-        done = 0
-        for span in spans:
-            translation = self._inflected(src[span.src], tgt[span.tgt], random)
-            parts += [src[done : span.src.start], self._words.first + translation]
-            done = span.src.stop
-        return np.concatenate([*parts, src[done:]])
+    def _term(
+        self, src: Ids, tgt: Ids, span: Span, known: Sequence[Ids], random: np.random.Generator
+    ) -> Term:
+        """Return what stands for a term in the source, and its translation.
 
-    def _spans(self, src: Ids, tgt: Ids, count: int, random: np.random.Generator) -> list[Span]:
-        """Draw spans that do not overlap, in the order of the source."""
+        :param known: translations of terms, those of other pairs among them.
+        """
+        if random.random() < EXCHANGED:
+            translation = known[int(random.integers(len(known)))]
+            return Term(span, self._words.first + translation, translation)
+        form = self._inflected(src[span.src], tgt[span.tgt], random)
+        return Term(span, self._words.first + form, tgt[span.tgt])
+
+    def _spans(self, src: Ids, tgt: Ids, random: np.random.Generator) -> list[Span]:
+        """Draw one or two spans that do not overlap; fewer if none are found."""
+        count = 1 + int(random.random() < SECOND_TERM)
         if min(len(src), len(tgt)) < 2:
             return []
         words = self._ends[0].words(src[:-1]), self._ends[1].words(tgt[:-1])
@@ -143,7 +166,7 @@ class TermAugmenter:
                 found.append(span)
             if len(found) == count:
                 break
-        return sorted(found, key=lambda span: span.src.start)
+        return found
 
     def _links(self, src: Ids, tgt: Ids, src_words: Ids, tgt_words: Ids) -> Flags:
         """Return which words are linked: two tokens of theirs are each other's best.
@@ -198,6 +221,15 @@ def _span(links: Flags, words: tuple[Ids, Ids], src: slice) -> Span | None:
         return None
     (src_words, tgt_words) = words
     return Span(_tokens(src_words, src), _tokens(tgt_words, tgt))
+
+
+def _replaced(sentence: Ids, parts: Sequence[tuple[slice, Ids]]) -> Ids:
+    """Return a sentence with other tokens in some parts, which do not overlap."""
+    pieces, done = [], 0
+    for part, tokens in sorted(parts, key=lambda pair: pair[0].start):
+        pieces += [sentence[done : part.start], tokens]
+        done = part.stop
+    return np.concatenate([*pieces, sentence[done:]])
 
 
 def _tokens(words: Ids, part: slice) -> slice:

@@ -14,6 +14,7 @@ from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.search.search_settings import length_divisor
 from nmtkit.special_symbols import UNK
 from nmtkit.text.glossary import Glossary, Occurrence, Term
+from nmtkit.text.markers import JOINED
 from nmtkit.text.memo import Memo
 from nmtkit.text.term_words import TermWords
 from nmtkit.text.word_offsets import word_offsets
@@ -160,7 +161,7 @@ class TermFinder:
 
         :param tokens: ids of the translation.
         """
-        absent = line.sentence.missing(tokens) if line.terms else []
+        absent = line.sentence.missing(self._whole_words(tokens)) if line.terms else []
         return [*(line.terms[number] for number in absent), *line.impossible]
 
     def may_be_kept(self, line: LineTerms, candidates: "npt.ArrayLike") -> bool:
@@ -178,8 +179,27 @@ class TermFinder:
         """Return the hypotheses that have the terms of their line, and no forbidden words."""
         if not line.constraints:
             return list(hypotheses)
-        allows, missing = line.sentence.allows, line.sentence.missing
-        return [one for one in hypotheses if allows(one.words) and not missing(one.words)]
+        allows = line.sentence.allows
+        return [one for one in hypotheses if allows(one.words) and not self._lacks(line, one)]
+
+    def _lacks(self, line: LineTerms, hypothesis: Hypothesis) -> bool:
+        return bool(line.sentence.missing(self._whole_words(hypothesis.words)))
+
+    def _whole_words(self, tokens: Sequence[int]) -> Sequence[int]:
+        """Return the tokens of a translation, with `<unk>` for words that a marker joins.
+
+        Search does not know what stands behind a marker: in `A ￭ B`, A is no word by itself, but in
+        `A ￭ (` it is.
+        """
+        (marker,) = self._model.tgt_vocab.ids([JOINED])
+        if marker == UNK or marker not in tokens:
+            return tokens
+        words, result = self._model.tgt_vocab.words, list(tokens)
+        for i in range(1, len(tokens) - 1):
+            before, after = words[tokens[i - 1]], words[tokens[i + 1]]
+            if tokens[i] == marker and _in_word(before[-1]) and _in_word(after[0]):
+                result[i - 1] = result[i + 1] = UNK
+        return result
 
     def prefer(
         self, line: LineTerms, hypotheses: Sequence[Hypothesis], search: SearchConfig
@@ -195,3 +215,8 @@ class TermFinder:
             return penalty - hypothesis.ranking_score(search)
 
         return sorted(hypotheses, key=rank) if line.terms else list(hypotheses)
+
+
+def _in_word(character: str) -> bool:
+    """Return whether a character belongs to words, as in the words of a glossary."""
+    return character.isalnum() or character == "_"

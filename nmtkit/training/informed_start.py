@@ -1,13 +1,15 @@
 """What a training knows about its words before the first update, if its settings ask for it.
 
 Frequencies of target words become the output bias. Word pairs, which are learned from the corpus in
-seconds, guide the attention, and place source embeddings near those of their translations.
+seconds, guide the attention, and place source embeddings near those of their translations. Source
+words that stand for target words have the embeddings of these throughout.
 """
 
 import logging
 from collections.abc import Callable, Sequence
 
 import torch
+from torch.optim import Optimizer
 
 from nmtkit.config import Config, TrainingConfig
 from nmtkit.data.corpus import Corpus
@@ -81,3 +83,24 @@ def inform_start(
         E_x.copy_(lexical_embeddings(E_x, E_y, keys, strengths))
     if config.guided_alignment and len(keys):
         gradient.guide_attention(AttentionGuide(keys, strengths, len(words)))
+
+
+def tie_term_words(model: Model, optimizer: Optimizer, words: TermWords) -> None:
+    """Give source words that stand for target words the embeddings of these, and their gradient.
+
+    Each of them is rare in the training data, most are never met; so all are learned as one.
+    """
+    parameters = dict(model.named_parameters())
+    E_x, E_y = parameters["E_x"], parameters["E_y"]
+
+    def add_gradient(*_: object) -> None:
+        if E_x.grad is not None and E_y.grad is not None:
+            E_y.grad += E_x.grad[words.first :]
+
+    @torch.no_grad()
+    def copy(*_: object) -> None:
+        E_x[words.first :] = E_y
+
+    copy()
+    optimizer.register_step_pre_hook(add_gradient)
+    optimizer.register_step_post_hook(copy)

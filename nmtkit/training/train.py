@@ -31,6 +31,7 @@ from nmtkit.model_folder import build_model, find_device, read_vocabularies, wri
 from nmtkit.models import Model
 from nmtkit.models.precision import limit_bfloat16_memory
 from nmtkit.parallel.process_group import ProcessGroup, join_process_group
+from nmtkit.text.term_words import TermWords
 from nmtkit.training.dev_samples import DevSampler
 from nmtkit.training.folder_lock import FolderLock
 from nmtkit.training.gradient import word_sampler
@@ -38,6 +39,7 @@ from nmtkit.training.informed_start import (
     check_informed_start,
     inform_start,
     learn_word_pairs,
+    tie_term_words,
 )
 from nmtkit.training.initial_model import InitialModel
 from nmtkit.training.learning_curve import read_curve
@@ -309,6 +311,9 @@ def _build_trainer(
     )
     trainer.gradient.sample_words(word_sampler(config.training, vocabularies[1]))
     inform_start(model, trainer.gradient, word_pairs, vocabularies[1], config.training)
+    term_words = TermWords.of(*vocabularies)
+    if term_words is not None:
+        tie_term_words(model, trainer.optimizer, term_words)
     return trainer
 
 

@@ -5,7 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 from click.testing import Result
+from safetensors.torch import load_file
 
 Nmtkit = Callable[..., Result]
 
@@ -111,6 +113,13 @@ def test_a_model_that_is_told_its_terms_translates_resumes_and_is_checked(
     more = ("--set", "training.max_updates=3")
     result = nmtkit("train", prepared, "-o", told, "--device", "cpu", *more)
     assert "resuming from update 2" in result.stderr
+
+
+def test_term_words_have_the_embeddings_of_their_target_words(told: Path) -> None:
+    for name in ("best", "last"):
+        parameters = load_file(told / f"params.{name}.safetensors")
+        assert torch.equal(parameters["E_x"][12:], parameters["E_y"])
+        assert not torch.equal(parameters["E_x"][:12], parameters["E_y"])
 
 
 def test_a_resumed_training_keeps_annotating(told: Path, prepared: Path, nmtkit: Nmtkit) -> None:

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from nmtkit.config import DataConfig
+from nmtkit.data import term_augmentation
 from nmtkit.data.batching import Batches
 from nmtkit.data.corpus import Corpus, Side
 from nmtkit.data.resampling import Pool
 from nmtkit.data.term_augmentation import (
+    EXCHANGED,
     FREQUENT_SHARE,
     INFLECTED,
     TermAugmenter,
@@ -100,6 +102,13 @@ def random_pairs(count: int) -> list[tuple[list[int], list[int]]]:
     return pairs
 
 
+@pytest.fixture
+def no_exchange(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let all terms keep their own translation."""
+    monkeypatch.setattr(term_augmentation, "EXCHANGED", 0.0)
+
+
+@pytest.mark.usefixtures("no_exchange")
 def test_translations_stand_in_the_place_of_terms_and_nothing_else_changes() -> None:
     pairs = random_pairs(200)
     pool = pool_of(pairs)
@@ -137,6 +146,7 @@ def test_frequent_words_unknown_ones_and_words_without_a_link_are_no_terms() -> 
     assert all(src == [RARE, RARE + 1] for src, _ in found)
 
 
+@pytest.mark.usefixtures("no_exchange")
 def test_terms_are_whole_words() -> None:
     """Tokens 200 and 201 begin a word; only the second token of the target is linked to them."""
     pairs = table({(200, 220): 0.9, (202, 222): 0.9})
@@ -151,6 +161,7 @@ def test_terms_are_whole_words() -> None:
     assert ([200, 150], [201, 220]) in terms and ([202], [222]) in terms
 
 
+@pytest.mark.usefixtures("no_exchange")
 def test_a_word_that_shares_its_translation_with_another_is_no_term() -> None:
     """Word 200 is linked to the first and the last target word, around that of 210."""
     pairs = table({(200, 220): 0.9, (201, 220): 0.8, (201, 221): 0.9, (200, 221): 0.1})
@@ -165,6 +176,7 @@ def test_a_word_that_shares_its_translation_with_another_is_no_term() -> None:
     assert all(230 not in translation for _, translation in terms)
 
 
+@pytest.mark.usefixtures("no_exchange")
 def test_a_part_of_the_single_words_stands_in_another_form() -> None:
     texts = [""] * SIZE
     texts[220], texts[221], texts[222] = "rouge", "rouges", "vermeil"
@@ -174,6 +186,22 @@ def test_a_part_of_the_single_words_stands_in_another_form() -> None:
     translations = [[token - WORDS.first for token in src] for src, _ in found]
     assert {tuple(t) for t in translations} == {(220,), (221,)}
     assert abs(np.mean([t == [221] for t in translations]) - INFLECTED) < 0.05
+
+
+def test_exchanged_terms_stand_in_both_sides_and_the_rest_stays() -> None:
+    """Word w is translated by w, in the same order; so both sides change alike."""
+    pairs = [([n, n + 1, n + 2, n + 3], [n, n + 1, n + 2, n + 3]) for n in range(2, SIZE - 4)]
+    found = sentences_of(augmenter(same_words(range(2, SIZE))).annotate(pool_of(pairs), "1 0 0"))
+    foreign = []
+    for (src, _), (new_src, new_tgt) in zip(pairs, found, strict=True):
+        plain = [token - WORDS.first if token >= WORDS.first else token for token in new_src]
+        assert plain == new_tgt
+        assert [t for t in new_src if t < WORDS.first] == [
+            t for t, new in zip(new_tgt, new_src, strict=True) if new < WORDS.first
+        ]
+        annotated = [t - WORDS.first for t in new_src if t >= WORDS.first]
+        foreign += [token not in src for token in annotated]
+    assert abs(np.mean(foreign) - EXCHANGED) < 0.1
 
 
 @pytest.mark.parametrize(
@@ -191,6 +219,7 @@ def test_forms_of_a_word_begin_alike(one: str, other: str, alike: bool) -> None:
     assert _begin_alike(one, other) == _begin_alike(other, one) == alike
 
 
+@pytest.mark.usefixtures("no_exchange")
 def test_batches_have_other_terms_in_each_epoch_and_resume_exactly() -> None:
     pairs = random_pairs(60)
     corpus = pool_of(pairs).corpus

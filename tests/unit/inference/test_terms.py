@@ -107,3 +107,19 @@ def test_terms_that_no_candidate_can_write_are_searched_once(model: LoadedModel)
     (first,), (other,) = with_terms.translate(["b c", "c"])
     assert count(first.text, ["y z"]) == 1 and not first.missing_terms
     assert other.text == next(translator.translate(["c"]))[0].text
+
+
+def test_a_word_that_a_marker_joins_to_another_is_no_term(make_model: MakeModel) -> None:
+    model = make_model(1, src="a b", tgt="w x ( \uffed")
+    words = finder(model, Term("a", ("w",)), Term("b", ("x",)))
+    line = words.find("a b", ["a", "b"])
+    ids = model.tgt_vocab.ids
+
+    def absent(text: str) -> list[str]:
+        return [term.source for term in words.missing(line, ids(text.split()))]
+
+    assert absent("w x") == absent("w \uffed ( x") == absent("( \uffed w \uffed ( \uffed x") == []
+    assert absent("w \uffed x") == ["a", "b"]
+    assert absent("w \uffed x w") == ["b"]
+    joined = Hypothesis([*ids("w \uffed x".split()), EOS], -1.0, [], True)
+    assert words.kept(line, [joined]) == []
