@@ -25,7 +25,7 @@ DEFAULT_RECIPE = "rnnsearch-modern"
 GUIDED = ("training.guided_alignment=0.2", "training.guided_updates=0")
 """Settings of --guided."""
 
-TERMS_AUGMENT = ("data.terms_augment=0.1",)
+TERMS_AUGMENT = ("data.terms_augment=0.3",)
 """Setting of --terms-augment."""
 
 
@@ -124,9 +124,9 @@ TERMS_AUGMENT = ("data.terms_augment=0.1",)
     option(
         "--terms-augment",
         is_flag=True,
-        help="Replace some source words by their translations in a tenth of the training pairs, as"
+        help="Replace some source words by translations in three tenths of the training pairs, as"
         " 'translate --terms' then does with the terms of a line, which the model so places and"
-        " inflects. The same as --set data.terms_augment=0.1.",
+        " inflects. The same as --set data.terms_augment=0.3.",
     ),
     option(
         "--list-recipes",

@@ -54,7 +54,9 @@ def annotate(
         tokens, or that begins in the one before, is not annotated.
     :param translations: the source words that stand for the translation of each term.
     """
-    parts, origins, done = [], [], 0
+    parts: list[str] = []
+    origins: list[int] = []
+    done = 0
     for span, words in zip(spans, translations, strict=True):
         if not span or span[0] < done:
             continue

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from nmtkit.inference.term_annotation import AnnotatedSource, annotated_sources
 from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.constraints import Tokens
 from nmtkit.search.forced_decoding import first_token_log_probs
+from nmtkit.text.term_words import TermWords
 
 if TYPE_CHECKING:
-    from nmtkit.inference.ensemble import Ensemble
+    from nmtkit.inference.ensemble import Ensemble, SourceTokens
     from nmtkit.inference.terms import LineTerms
 
 MIN_LOG_PROB = -0.7
@@ -50,7 +52,7 @@ class TermLikelihood:
 
     def _ask_batch(self, keys: Sequence[TermKey]) -> None:
         """Note log p of the best first token of each term."""
-        sources = [self._ensemble.source_tokens(source) for source, _ in keys]
+        sources = self._as_read([self._ensemble.source_tokens(source) for source, _ in keys], keys)
         models, averaging = self._ensemble.models, self._ensemble.averaging
         with torch.inference_mode(), self._ensemble.error_context():
             encoded, lengths = self._ensemble.encode(sources)
@@ -59,6 +61,18 @@ class TermLikelihood:
         for key, row in zip(keys, log_probs, strict=True):
             first = sorted({tokens[0] for tokens in key[1]})
             self._log_probs[key] = float(row[first].max())
+
+    def _as_read(
+        self, sources: "Sequence[SourceTokens]", keys: Sequence[TermKey]
+    ) -> "Sequence[SourceTokens]":
+        """Return terms as models read them: annotated, if they were trained with such terms."""
+        first = self._ensemble.first
+        words = TermWords.of(first.src_vocab, first.tgt_vocab)
+        if words is None:
+            return sources
+        ids = (words.of_target(alternatives[0]) for _, alternatives in keys)
+        annotated = [AnnotatedSource(first.src_vocab.tokens(one), [], 0) for one in ids]
+        return annotated_sources(self._ensemble, sources, annotated)
 
     def is_hopeless(self, line: "LineTerms") -> bool:
         """Return whether a search without terms is not expected to find the terms of a line."""

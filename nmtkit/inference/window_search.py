@@ -166,7 +166,7 @@ class WindowSearch:
         terms, line = self._terms, window.terms[number]
         if terms is None or not line.terms:
             return False
-        if line.annotated is None and self._likelihood().is_hopeless(line):
+        if self._likelihood().is_hopeless(line):
             return True
         if self._candidates is None:
             return False

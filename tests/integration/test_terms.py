@@ -125,7 +125,7 @@ def test_term_words_have_the_embeddings_of_their_target_words(told: Path) -> Non
 def test_a_resumed_training_keeps_annotating(told: Path, prepared: Path, nmtkit: Nmtkit) -> None:
     off = ("--set", "data.terms_augment=0")
     result = nmtkit("train", prepared, "-o", told, "--device", "cpu", *off, status=1)
-    assert "data.terms_augment = 0.1, now it is 0" in result.stderr
+    assert "data.terms_augment = 0.3, now it is 0" in result.stderr
 
 
 def test_starting_from_a_model_asks_for_the_same_annotation(
