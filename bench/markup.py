@@ -59,7 +59,12 @@ ATTRIBUTES = re.compile(r"\s.*", re.DOTALL)
 
 def name_of(element: Element) -> str:
     """Return an element's tag without its attributes, which may name the language."""
-    return ATTRIBUTES.sub("", element.opening.strip("<>/"))
+    return name_in(element.opening)
+
+
+def name_in(tag: str) -> str:
+    """Return the name in a tag, without brackets, slashes and attributes."""
+    return ATTRIBUTES.sub("", tag.strip("<>/"))
 
 
 def spans_of(marked: MarkedText) -> list[tuple[str, str]]:

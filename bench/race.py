@@ -128,7 +128,7 @@ class Entry:
 
     @property
     def is_measured(self) -> bool:
-        """Whether an earlier run has left the figures."""
+        """Return whether an earlier run has left the figures."""
         return self._record.exists()
 
     @property

@@ -14,11 +14,12 @@ import argparse
 import itertools
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from markup import SIGNS, is_kept, name_of, same, spans_of
+from corpus import Text
+from markup import SIGNS, is_kept, name_in, name_of, same, spans_of
 from timing import NMTKIT, exit_with, machine, run_command, table, write_report
 
 from nmtkit.io.lines import read_lines, read_parallel
@@ -31,30 +32,23 @@ GLOSSARY = "</?t[0-9]+/?>"
 Pair = tuple[str, str]
 
 
-def name_in(tag: str) -> str:
-    """Return the name of a tag, without brackets, slashes and attributes."""
-    return tag.strip("</>").split()[0] if tag.strip("</> ") else ""
-
-
-def numbered(line: str, numbers: dict[str, list[int]] | None = None) -> tuple[str, dict[int, str]]:
+def numbered(
+    line: str, number_of: Callable[[str], int] | None = None
+) -> tuple[str, dict[int, str]]:
     """Put numbers in place of the tags of a line.
 
-    :param numbers: those of the source's elements, by their names, which a target uses up.
+    :param number_of: returns the number of an opening tag; None: counts from 1.
     :return: the line, and the opening tag of each number.
     """
     count = itertools.count(1)
     opening: dict[int, str] = {}
     open_elements: list[int] = []
 
-    def number_of(tag: str) -> int:
-        free = None if numbers is None else numbers.get(name_in(tag))
-        return next(count) if numbers is None else free.pop(0) if free else 0
-
     def put(found: re.Match[str]) -> str:
         tag = found[0]
         if tag.startswith("</"):
             return f"</t{open_elements.pop() if open_elements else 0}>"
-        number = number_of(tag)
+        number = number_of(tag) if number_of else next(count)
         opening[number] = tag
         if tag.endswith("/>"):
             return f"<t{number}/>"
@@ -67,10 +61,15 @@ def numbered(line: str, numbers: dict[str, list[int]] | None = None) -> tuple[st
 def numbered_pair(src: str, tgt: str) -> Pair:
     """Return a pair with numbers in place of tags; those of the target are the source's."""
     source, opening = numbered(src)
-    numbers = defaultdict(list)
+    unused = defaultdict(list)
     for number, tag in opening.items():
-        numbers[name_in(tag)].append(number)
-    return source, numbered(tgt, numbers)[0]
+        unused[name_in(tag)].append(number)
+
+    def number_of(tag: str) -> int:
+        numbers = unused[name_in(tag)]
+        return numbers.pop(0) if numbers else 0
+
+    return source, numbered(tgt, number_of)[0]
 
 
 def restored(output: str, source: str) -> str:
@@ -86,8 +85,10 @@ def restored(output: str, source: str) -> str:
 
 def texts_of(folder: Path, split: str, pair: Sequence[str]) -> Iterator[Pair]:
     """Yield the pairs of a split."""
-    found = [str(next(iter(sorted(folder.glob(f"{split}*.{side}*"))))) for side in pair]
-    yield from ((src, tgt) for src, tgt in read_parallel(*found))
+    src_language, tgt_language = pair
+    text = Text(src_language, tgt_language, folder)
+    files = (str(text.file(split, side)) for side in pair)
+    yield from ((src, tgt) for src, tgt in read_parallel(*files))
 
 
 def write_texts(options: argparse.Namespace) -> list[str | Path]:

@@ -20,6 +20,7 @@ files inside the folder, of plausible sizes, are opened; of a parameter file onl
 until names, types and shapes are known to fit the model.
 """
 
+import functools
 import io
 import json
 import os
@@ -27,7 +28,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -49,6 +50,9 @@ from nmtkit.text.subword import PIECES, SUBWORD_FILES, method_of
 from nmtkit.text.truecaser import TRUECASE
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.text_config import TextConfig
+
+if TYPE_CHECKING:
+    from nmtkit.text.term_words import TermWords
 
 PROVENANCE_FILE = "origin.json"
 """File that records how a model was trained (`training/provenance.py`)."""
@@ -83,6 +87,13 @@ class LoadedModel:
     tgt_text: TextPipeline
     device: torch.device
     path: Path | None = None
+
+    @functools.cached_property
+    def term_words(self) -> "TermWords | None":
+        """Source words that stand for target words, if it was trained with annotated terms."""
+        from nmtkit.text.term_words import TermWords  # rarely needed: start-up
+
+        return TermWords.of(self.src_vocab, self.tgt_vocab)
 
 
 def find_device(name: str) -> torch.device:
@@ -261,7 +272,8 @@ def create_model_folder(
             " name, or restore that file if this was one"
         )
     files = prepared_files(prepared, config.text, config.data.sides)
-    files["vocab.src"] = source_shortlist(prepared, config.data)
+    if config.data.terms_augment:
+        files["vocab.src"] = source_shortlist(prepared, config.data)
     if provenance is not None:
         text = json.dumps(provenance, indent=2, ensure_ascii=False) + "\n"
         files[PROVENANCE_FILE] = text.encode("utf-8")

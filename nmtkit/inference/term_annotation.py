@@ -9,7 +9,6 @@ from torch import Tensor
 
 from nmtkit.inference.ensemble import Ensemble, SourceTokens
 from nmtkit.search.hypothesis import Hypothesis
-from nmtkit.text.term_words import TermWords
 
 
 class AnnotatedSource(NamedTuple):
@@ -81,8 +80,7 @@ def annotated_sources(
 
     :param annotated: each line for the first model, None as it is.
     """
-    members = ensemble.members
-    know = [TermWords.of(member.src_vocab, member.tgt_vocab) is not None for member in members]
+    know = [member.term_words is not None for member in ensemble.members]
     return [
         tokens if line is None else _annotated(tokens, line, know)
         for tokens, line in zip(sources, annotated, strict=True)

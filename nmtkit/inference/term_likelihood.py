@@ -13,7 +13,6 @@ from nmtkit.inference.term_annotation import AnnotatedSource, annotated_sources
 from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.constraints import Tokens
 from nmtkit.search.forced_decoding import first_token_log_probs
-from nmtkit.text.term_words import TermWords
 
 if TYPE_CHECKING:
     from nmtkit.inference.ensemble import Ensemble, SourceTokens
@@ -67,10 +66,9 @@ class TermLikelihood:
     ) -> "Sequence[SourceTokens]":
         """Return terms as models read them: annotated, if they were trained with such terms."""
         first = self._ensemble.first
-        words = TermWords.of(first.src_vocab, first.tgt_vocab)
-        if words is None:
+        if first.term_words is None:
             return sources
-        ids = (words.of_target(alternatives[0]) for _, alternatives in keys)
+        ids = (first.term_words.of_target(alternatives[0]) for _, alternatives in keys)
         annotated = [AnnotatedSource(first.src_vocab.tokens(one), [], 0) for one in ids]
         return annotated_sources(self._ensemble, sources, annotated)
 

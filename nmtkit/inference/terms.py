@@ -16,7 +16,7 @@ from nmtkit.special_symbols import UNK
 from nmtkit.text.glossary import Glossary, Occurrence, Term
 from nmtkit.text.markers import JOINED
 from nmtkit.text.memo import Memo
-from nmtkit.text.term_words import TermWords
+from nmtkit.text.scripts import is_in_word
 from nmtkit.text.word_offsets import word_offsets
 
 if TYPE_CHECKING:
@@ -63,7 +63,6 @@ class TermFinder:
     def __init__(self, glossary: Glossary, model: LoadedModel, mode: TermsMode = "strict") -> None:
         self._glossary = glossary
         self._model = model
-        self._term_words = TermWords.of(model.src_vocab, model.tgt_vocab)
         self.mode = mode
         self._sequences = Memo(self._token_sequences)
 
@@ -113,9 +112,10 @@ class TermFinder:
 
         :param spans: positions of the tokens of each term. wanted: its translations.
         """
-        if self._term_words is None or not spans:
+        term_words = self._model.term_words
+        if term_words is None or not spans:
             return None
-        ids = (self._term_words.of_target(translations[0]) for translations in wanted)
+        ids = (term_words.of_target(translations[0]) for translations in wanted)
         words = [self._model.src_vocab.tokens(translation) for translation in ids]
         return annotate(source_tokens, spans, words)
 
@@ -197,7 +197,7 @@ class TermFinder:
         words, result = self._model.tgt_vocab.words, list(tokens)
         for i in range(1, len(tokens) - 1):
             before, after = words[tokens[i - 1]], words[tokens[i + 1]]
-            if tokens[i] == marker and _in_word(before[-1]) and _in_word(after[0]):
+            if tokens[i] == marker and is_in_word(before[-1]) and is_in_word(after[0]):
                 result[i - 1] = result[i + 1] = UNK
         return result
 
@@ -215,8 +215,3 @@ class TermFinder:
             return penalty - hypothesis.ranking_score(search)
 
         return sorted(hypotheses, key=rank) if line.terms else list(hypotheses)
-
-
-def _in_word(character: str) -> bool:
-    """Return whether a character belongs to words, as in the words of a glossary."""
-    return character.isalnum() or character == "_"

@@ -53,6 +53,11 @@ def is_spaced(character: str) -> bool:
     return unicodedata.category(character)[0] in "LMN" and not _UNSPACED.match(character)
 
 
+def is_in_word(character: str) -> bool:
+    """Return whether a character belongs to words, as in the words of a glossary; "" does not."""
+    return character.isalnum() or character == "_"
+
+
 def unspaced_characters(text: str) -> int:
     """Return the number of characters of scripts without blanks between words."""
     return len(_UNSPACED.findall(text))

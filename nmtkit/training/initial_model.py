@@ -39,7 +39,6 @@ from nmtkit.model_folder import (
 )
 from nmtkit.models import model_name
 from nmtkit.text.subword import METHODS
-from nmtkit.text.term_words import TERM_MARK
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.provenance import INITIAL_KEY, read_provenance
 from nmtkit.training.resume_checks import check_nothing_missing
@@ -116,6 +115,7 @@ class InitialModel:
         check_nothing_missing(self.folder, SUMMED_FILES)
         self._check_text(theirs, config, prepared)
         self._check_subwords(theirs, config, prepared)
+        self._check_annotations(theirs, config)
         self._check_vocabularies(config, prepared)
         check_file(self.folder, self.path)
         if not self.path.exists():
@@ -150,7 +150,6 @@ class InitialModel:
     def _check_vocabularies(self, config: Config, prepared: Path) -> None:
         """Raise DataError unless the vocabularies have the same words in the same order."""
         theirs, ours = read_vocabularies(self.folder), shortlists(prepared, config.data)
-        self._check_annotations(theirs[0], ours[0])
         sides = config.data.sides
         for side, name, old, new in zip(sides, ("src", "tgt"), theirs, ours, strict=True):
             paths = self.folder / f"vocab.{name}", prepared / f"vocab.{side}"
@@ -161,11 +160,10 @@ class InitialModel:
                     f" from; take that model's words: cut -f 1 {paths[0]} > {paths[1]}"
                 )
 
-    def _check_annotations(self, theirs: Vocabulary, ours: Vocabulary) -> None:
+    def _check_annotations(self, theirs: Config, config: Config) -> None:
         """Raise ConfigError if only one of the models has words for annotated terms."""
-        one, other = (words.words[-1].startswith(TERM_MARK) for words in (theirs, ours))
-        if one != other:
-            state = "was" if one else "was not"
+        if bool(theirs.data.terms_augment) != bool(config.data.terms_augment):
+            state = "was" if theirs.data.terms_augment else "was not"
             raise ConfigError(
                 f"{self.given}: {state} trained with --terms-augment; the training that starts from"
                 " its parameters must do the same"

@@ -16,6 +16,7 @@ from nmtkit.errors import DataError
 from nmtkit.io.inputs import Source
 from nmtkit.io.lines import open_output, read_lines
 from nmtkit.text.memo import Memo
+from nmtkit.text.scripts import is_in_word
 from nmtkit.text.subword.bpe_learner import MAX_WORD_LENGTH, Pair, learn_merges
 
 SEPARATOR = "@@"
@@ -141,12 +142,12 @@ class BPE:
     @staticmethod
     def opens(piece: str) -> bool:
         """Return whether a piece ends in a letter, digit or `_`, and another piece follows."""
-        return piece.endswith(SEPARATOR) and _is_in_word(piece[: -len(SEPARATOR)][-1:])
+        return piece.endswith(SEPARATOR) and is_in_word(piece[: -len(SEPARATOR)][-1:])
 
     @staticmethod
     def goes_on(piece: str) -> bool:
         """Return whether a piece begins with a letter, digit or `_`."""
-        return _is_in_word(piece[:1])
+        return is_in_word(piece[:1])
 
     @staticmethod
     def spelling(piece: str) -> tuple[bytes, bool]:
@@ -284,8 +285,3 @@ def _version(line: str, where: str) -> tuple[int, int]:
     if line not in _VERSIONS:
         raise DataError(f"{where}:1: unknown {line[1:]}; known are 0.1 and 0.2")
     return _VERSIONS[line]
-
-
-def _is_in_word(character: str) -> bool:
-    """Return whether a character belongs to words, as in the words of a glossary."""
-    return character.isalnum() or character == "_"
