@@ -80,6 +80,11 @@ class Schedule:
 
         :param updates: number of updates so far.
         """
+        # rounded, so that a point that is put on the line changes no factor
+        return round(self._on_line(updates), DIGITS)
+
+    def _on_line(self, updates: int) -> float:
+        """Return the factor as exactly as it can be."""
         if not self.points:
             return 1.0
         index = bisect.bisect_right(self.points, updates, key=lambda point: point.updates)
@@ -88,8 +93,7 @@ class Schedule:
         right = self.points[index]
         left = self.points[index - 1] if index else Point(0, right.factor)
         share = (updates - left.updates) / (right.updates - left.updates)
-        # rounded, so that a point that is put on the line changes no factor
-        return round(left.factor + share * (right.factor - left.factor), DIGITS)
+        return left.factor + share * (right.factor - left.factor)
 
     def has_fallen(self, updates: int, share: float) -> bool:
         """Return whether the factor of the next update is for good below a share of the highest.
@@ -106,7 +110,7 @@ class Schedule:
         :param updates: number of updates so far.
         """
         before = [point for point in self.points if point.updates < updates]
-        now = Point(updates, self.factor(updates))
+        now = Point(updates, self._on_line(updates))  # a rounded one would bend the line before it
         return Schedule([*before, now, Point(max(end, updates + 1), 0.0)])
 
     def texts(self) -> tuple[str, ...]:

@@ -1,5 +1,7 @@
 """The learning rate's schedule as points, and the end that a time limit leads to."""
 
+import random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -75,6 +77,21 @@ def run(
             used += validation
             limit.costs.add_validation(validation)
     return used, schedule
+
+
+def test_ends_that_move_during_the_cooldown_change_no_factor_before() -> None:
+    """A rounded factor at each new point would bend the lines between the older ones."""
+    for seed in range(100):
+        chance = random.Random(seed)
+        schedule, updates = Schedule([]).ending(75, 75 + chance.randint(20, 60)), 75
+        used = {}
+        while updates < schedule.end:
+            used[updates] = schedule.factor(updates)
+            if chance.random() < 0.05:
+                schedule = schedule.ending(updates, updates + chance.randint(2, 40))
+            updates += 1
+        again = Schedule.parse(schedule.texts(), "x")
+        assert {number: again.factor(number) for number in used} == used
 
 
 @pytest.mark.parametrize(
