@@ -4,6 +4,8 @@
 `option(...)` within a `group("Search", ...)`; `common=True` puts it on the first screen.
 """
 
+import dataclasses
+import functools
 import inspect
 import re
 import textwrap
@@ -76,6 +78,25 @@ def group(title: str, *options: Callable[[Any], Any]) -> Callable[[Any], Any]:
             if isinstance(parameter, Option) and not parameter.group:
                 parameter.group = title
         return function
+
+    return decorate
+
+
+def gather(parameter: str, settings: type) -> Callable[[Any], Any]:
+    """Give a command all options named like the fields of a dataclass as one parameter.
+
+    :param parameter: its name.
+    :param settings: the dataclass, which is made of the values of the options.
+    """
+    names = [field.name for field in dataclasses.fields(settings)]
+
+    def decorate(function: Any) -> Any:
+        @functools.wraps(function)
+        def command(*arguments: Any, **options: Any) -> Any:
+            values = {name: options.pop(name) for name in names}
+            return function(*arguments, **{parameter: settings(**values)}, **options)
+
+        return command
 
     return decorate
 

@@ -1,13 +1,11 @@
 """Options of `nmtkit translate` for files of other formats, translated in place."""
 
-import functools
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from nmtkit.cli.command import FILES, group, option
+from nmtkit.cli.command import FILES, gather, group, option
 from nmtkit.cli.console import warn
 from nmtkit.cli.rules import Rule, excludes, needs
 
@@ -34,7 +32,7 @@ DOCUMENT_RULES: list[Rule] = [
 
 
 @dataclass(frozen=True)
-class DocumentSettings:
+class DocumentOptions:
     """How a file is translated in place.
 
     format: one of `FORMATS`, or None: translate lines of text.
@@ -46,8 +44,8 @@ class DocumentSettings:
     reviewed: bool
     retranslate: bool
 
-    def for_file(self, source: str) -> "DocumentSettings":
-        """Return the settings with the format of a file in place of "auto".
+    def for_file(self, source: str) -> "DocumentOptions":
+        """Return the options with the format of a file in place of "auto".
 
         :raises click.UsageError: the name of the file tells no format, or is that of a format
             without columns.
@@ -64,7 +62,7 @@ class DocumentSettings:
                 )
         if self.columns and format not in (None, "tsv"):
             raise click.UsageError(f"--columns is for --format tsv, not for {format}.")
-        return DocumentSettings(format, self.columns, self.reviewed, self.retranslate)
+        return replace(self, format=format)
 
     def translate(
         self,
@@ -101,21 +99,8 @@ class DocumentSettings:
             warn(f"{name}:{line}: {message}")
 
 
-def document_options(function: Callable[..., Any]) -> Any:
+def document_options(function: Any) -> Any:
     """Declare `--format` and related options; the command gets them as `document`."""
-
-    @functools.wraps(function)
-    def command(
-        *arguments: Any,
-        format: str | None,
-        columns: tuple[int, int] | None,
-        reviewed: bool,
-        retranslate: bool,
-        **other_options: Any,
-    ) -> Any:
-        document = DocumentSettings(format, columns, reviewed, retranslate)
-        return function(*arguments, document=document, **other_options)
-
     return group(
         FILES,
         option(
@@ -143,4 +128,4 @@ def document_options(function: Callable[..., Any]) -> Any:
             is_flag=True,
             help="For --format po and xliff: also translate what is marked as in need of a review.",
         ),
-    )(command)
+    )(gather("document", DocumentOptions)(function))

@@ -1,13 +1,11 @@
 """Options of `nmtkit translate` for translating long lines in segments."""
 
-import functools
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from nmtkit.cli.command import group, option
+from nmtkit.cli.command import gather, group, option
 from nmtkit.cli.rules import Rule, exclusive, needs
 from nmtkit.cli.shared_options import FILE, FOLDER
 
@@ -46,22 +44,22 @@ SEGMENT_RULES: list[Rule] = [
 
 
 @dataclass(frozen=True)
-class SegmentationSettings:
+class SegmentOptions:
     """How lines are cut into segments.
 
-    method: "confidence", "forward", "random" or "random-confidence"; None: translate whole lines.
+    segment: "confidence", "forward", "random" or "random-confidence"; None: translate whole lines.
     reverse_models: model folders of the other direction.
-    max_words: longest segment in words; None: the default.
-    penalty: divide confidence by the logarithm of the length.
-    lengths: file with the segment lengths that random segments imitate.
+    max_segment: longest segment in words; None: the default.
+    no_segment_penalty: do not divide confidence by the logarithm of the length.
+    segment_lengths: file with the segment lengths that random segments imitate.
     segments: file to write the segments to.
     """
 
-    method: str | None
+    segment: str | None
     reverse_models: tuple[str, ...]
-    max_words: int | None
-    penalty: bool
-    lengths: str | None
+    max_segment: int | None
+    no_segment_penalty: bool
+    segment_lengths: str | None
     segments: str | None
 
     def reverse_scorer(self, batch_size: int, device: str, params: str) -> "Scorer | None":
@@ -69,62 +67,35 @@ class SegmentationSettings:
 
         :param params: which parameters, "best" or "last".
         """
+        if not self.reverse_models:
+            return None
         from nmtkit.inference.scorer import Scorer
         from nmtkit.model_folder import shared_parameters
 
-        if not self.reverse_models:
-            return None
         params = shared_parameters(params)
         return Scorer.load(
             *self.reverse_models, device=device, batch_size=batch_size, params=params
         )
 
     def segmenter(
-        self, translator: "Translator", batch_size: int, device: str, seed: int, params: str
+        self, translator: "Translator", reverse: "Scorer | None", seed: int
     ) -> "Segmenter":
-        """Build the segmenter for these settings.
-
-        :param params: which parameters of the reverse models, "best" or "last".
-        """
+        """Build the segmenter for these options."""
         from nmtkit.inference import segmenter as driver
 
-        max_words = self.max_words or driver.MAX_SEGMENT_WORDS
-        if self.method == "forward":
-            return driver.ConfidentSegmenter(translator, None, max_words, self.penalty)
-        if self.method == "confidence":
-            reverse = self.reverse_scorer(batch_size, device, params)
-            return driver.ConfidentSegmenter(translator, reverse, max_words, self.penalty)
-        if self.lengths:
-            return driver.RandomSegmenter(
-                translator, driver.random_lengths(self.lengths, max_words), seed
-            )
-        return driver.RandomSegmenter(translator, driver.with_random_confidences(max_words), seed)
+        max_words = self.max_segment or driver.MAX_SEGMENT_WORDS
+        if self.segment in ("forward", "confidence"):
+            penalty = not self.no_segment_penalty
+            return driver.ConfidentSegmenter(translator, reverse, max_words, penalty)
+        if self.segment_lengths:
+            draw = driver.random_lengths(self.segment_lengths, max_words)
+        else:
+            draw = driver.with_random_confidences(max_words)
+        return driver.RandomSegmenter(translator, draw, seed)
 
 
-def segment_options(function: Callable[..., Any]) -> Any:
+def segment_options(function: Any) -> Any:
     """Declare `--segment` and related options; the command gets them as `segmentation`."""
-
-    @functools.wraps(function)
-    def command(
-        *arguments: Any,
-        segment: str | None,
-        reverse_models: tuple[str, ...],
-        max_segment: int | None,
-        no_segment_penalty: bool,
-        segment_lengths: str | None,
-        segments: str | None,
-        **other_options: Any,
-    ) -> Any:
-        segmentation = SegmentationSettings(
-            segment,
-            reverse_models,
-            max_segment,
-            not no_segment_penalty,
-            segment_lengths,
-            segments,
-        )
-        return function(*arguments, segmentation=segmentation, **other_options)
-
     return group(
         "Long lines",
         option(
@@ -173,4 +144,4 @@ def segment_options(function: Callable[..., Any]) -> Any:
             metavar="FILE",
             help="Write the segments of each line as a JSON list.",
         ),
-    )(command)
+    )(gather("segmentation", SegmentOptions)(function))

@@ -2,27 +2,34 @@
 
 import contextlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 import click
 
 from nmtkit.cli.command import declare_command
 from nmtkit.cli.console import line_bar, warn
-from nmtkit.cli.document_options import DocumentSettings
-from nmtkit.cli.segment_options import SegmentationSettings
+from nmtkit.cli.document_options import DocumentOptions
+from nmtkit.cli.segment_options import SegmentOptions
 from nmtkit.cli.shared_options import FILE
 from nmtkit.cli.startup import configure_threads, importing, path_on_rank_0
-from nmtkit.cli.translate_options import RENAMED, RULES, translate_options
+from nmtkit.cli.translate_options import (
+    RENAMED,
+    RULES,
+    ConfidenceOptions,
+    ModelOptions,
+    ResultOptions,
+    SpeedOptions,
+    WordOptions,
+    translate_options,
+)
 from nmtkit.cli.writers import PLAIN, ConfidenceFormat, Format, alignment_line, translation_lines
 
 if TYPE_CHECKING:
-    from nmtkit.inference.ensemble import SearchPrecision
+    from nmtkit.inference.ensemble import Ensemble
     from nmtkit.inference.segmenter import Segmented
     from nmtkit.inference.stream_batching import LineStream
-    from nmtkit.inference.terms import TermsMode
     from nmtkit.inference.translation import Translation
-    from nmtkit.inference.translator import Translator
 
 
 @declare_command(rules=RULES, renamed=RENAMED)
@@ -30,39 +37,21 @@ if TYPE_CHECKING:
 @translate_options
 def command(
     source: str,
-    models: tuple[str, ...],
-    params: str,
-    weights: list[float],
-    average: str,
     output: str,
+    models: ModelOptions,
+    speed: SpeedOptions,
     search: dict[str, Any],
-    n_best: int | None,
-    sample: int | None,
-    counts: bool,
-    seed: int,
-    scores: bool,
-    as_json: bool,
+    words: WordOptions,
+    results: ResultOptions,
+    confidence: ConfidenceOptions,
+    segmentation: SegmentOptions,
+    document: DocumentOptions,
     alignments: str | None,
     alignment_format: str,
-    fast: bool,
-    quantize: bool,
-    precision: "SearchPrecision",
-    candidates: str | None,
-    replace_unk: str | None,
-    segmentation: SegmentationSettings,
     tokenized: bool,
-    tag: str | None,
     markup: str | None,
     protect: tuple[str, ...],
-    document: DocumentSettings,
-    terms: str | None,
-    terms_mode: "TermsMode",
-    confidence: bool,
-    min_confidence: float | None,
-    low_confidence: str,
     prefix: str | None,
-    batch_size: int,
-    device: str,
     threads: int,
     force: bool,
 ) -> None:
@@ -133,10 +122,6 @@ def command(
       nmtkit translate -m model test.en --segment --reverse-model back --beam 10
 
     """
-    as_list = n_best is not None or (sample or 1) > 1
-    format: Format = "n-best" if as_list else "scores" if scores else "text"
-    if counts or as_json:  # they exclude each other
-        format = "counts" if counts else "json"
     document = document.for_file(source)
     configure_threads(threads)
     with contextlib.ExitStack() as stack:
@@ -154,65 +139,65 @@ def command(
             )
         )
         with importing():
-            from nmtkit.inference.ensemble import Ensemble
             from nmtkit.inference.stream_batching import LineStream
-            from nmtkit.inference.translator import Translator
             from nmtkit.parallel.process_group import join_process_group
 
-        process_group = stack.enter_context(join_process_group(device))
-        ensemble = Ensemble.load(models, device, params).averaged(weights, average == "logs")
-        ensemble = ensemble.with_tag(tag) if tag else ensemble
-        if fast:
-            from nmtkit.inference.fast import fast_translator
-
-            translator = fast_translator(ensemble, models, batch_size)
-        else:
-            translator = Translator(
-                ensemble, batch_size=batch_size, quantize=quantize, precision=precision
-            )
-        translator = _with_tables(translator.with_search(**search), candidates, replace_unk)
-        if terms:
-            translator = translator.with_terms(terms, terms_mode)
-        if confidence or min_confidence is not None:
-            reverse = segmentation.reverse_scorer(batch_size, device, params)
-            translator = translator.with_confidence(reverse, models[0])
+        process_group = stack.enter_context(join_process_group(models.device))
+        ensemble = models.ensemble()
+        translator = words.apply(speed.translator(ensemble, models).with_search(**search))
+        reverse = segmentation.reverse_scorer(models.batch_size, models.device, models.params)
+        if confidence.are_wanted:
+            translator = translator.with_confidence(reverse, models.models[0])
         if document.format:
             document.translate(source, translator, protect, translated, process_group)
             return
-        lines, aligned = LineStream(source), bool(alignments)
-        if segmentation.method:
-            segmenter = segmentation.segmenter(translator, batch_size, device, seed, params)
+        lines = LineStream(source)
+        if segmentation.segment:
+            segmenter = segmentation.segmenter(translator, reverse, results.seed)
             segmented = segmenter.segment(lines, tokenized, process_group)
-            _write_segmented(bar.track(segmented), lines, streams, format)
+            _write_segmented(bar.track(segmented), lines, streams, results.format)
+            return
+        if markup or protect:
+            from nmtkit.inference.markup_translator import MarkupTranslator, read_patterns
+
+            keeper = MarkupTranslator(translator, markup, read_patterns(protect, bool(markup)))
+            translations = keeper.translate(lines, results.n_best or 1, process_group)
+        elif results.sample:
+            translations = translator.sample(
+                lines, results.sample, results.seed, tokenized, bool(alignments), process_group
+            )
         else:
-            if markup or protect:
-                from nmtkit.inference.markup_translator import MarkupTranslator, read_patterns
+            translations = translator.translate(
+                lines,
+                results.n_best or 1,
+                tokenized,
+                bool(alignments),
+                process_group,
+                prefixes=LineStream(prefix) if prefix else None,
+            )
+        if not results.sample:
+            translations = _watched(translations, ensemble, models.models[0])
+        _write_translations(
+            bar.track(translations),
+            lines,
+            streams,
+            results.format,
+            alignment_format,
+            confidence.format,
+        )
 
-                keeper = MarkupTranslator(translator, markup, read_patterns(protect, bool(markup)))
-                translations = keeper.translate(lines, n_best or 1, process_group)
-            elif sample:
-                translations = translator.sample(
-                    lines, sample, seed, tokenized, aligned, process_group
-                )
-            else:
-                translations = translator.translate(
-                    lines,
-                    n_best or 1,
-                    tokenized,
-                    aligned,
-                    process_group,
-                    prefixes=LineStream(prefix) if prefix else None,
-                )
-            if not sample:
-                from nmtkit.io.folder_files import has_calibration
 
-                if has_calibration(models[0]):
-                    from nmtkit.inference.confidence.familiarity import watched
+def _watched(
+    translations: "Iterator[list[Translation]]", ensemble: "Ensemble", folder: str
+) -> "Iterator[list[Translation]]":
+    """Warn if the lines are unlike the dev set of the calibration in a folder, if it has one."""
+    from nmtkit.io.folder_files import has_calibration
 
-                    translations = watched(translations, ensemble, models[0])
-            columns = ConfidenceFormat(confidence, min_confidence or 0.0, low_confidence == "mark")
-            counted = bar.track(translations)
-            _write_translations(counted, lines, streams, format, alignment_format, columns)
+    if not has_calibration(folder):
+        return translations
+    from nmtkit.inference.confidence.familiarity import watched
+
+    return watched(translations, ensemble, folder)
 
 
 class Outputs(NamedTuple):
@@ -280,23 +265,6 @@ def _warn_unfinished(unfinished: int, number: int) -> None:
             f"{unfinished} of {number} translations are unfinished: they reached the maximum"
             " length; --max-length-ratio sets it"
         )
-
-
-def _with_tables(
-    translator: "Translator", candidates: str | None, replace_unk: str | None
-) -> "Translator":
-    """Return the translator with the lexical tables of --candidates and --replace-unk."""
-    if not candidates and not replace_unk:
-        return translator
-    from nmtkit.text.lexicon import Lexicon, best_translations
-
-    if candidates:
-        translator = translator.with_candidates(Lexicon.load(candidates, translator.tgt_vocab))
-    if replace_unk:
-        words = translator.ensemble.first.src_vocab
-        table = {} if replace_unk == "copy" else best_translations(replace_unk, words)
-        translator = translator.with_replacements(table)
-    return translator
 
 
 def _write(stream: TextIO, lines: list[str]) -> None:

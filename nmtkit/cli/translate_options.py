@@ -1,10 +1,11 @@
 """Options of `nmtkit translate`, their rules and their earlier spellings."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from nmtkit.cli.command import FILES, group, option
+from nmtkit.cli.command import FILES, gather, group, option
 from nmtkit.cli.document_options import DOCUMENT_RULES, document_options
 from nmtkit.cli.rules import Rule, different_files, excludes, exclusive, needs, one_stdin
 from nmtkit.cli.search_options import RENAMED_SEARCH, search_options
@@ -21,6 +22,12 @@ from nmtkit.cli.shared_options import (
     tag_option,
     tokenized_option,
 )
+from nmtkit.cli.writers import ConfidenceFormat, Format
+
+if TYPE_CHECKING:
+    from nmtkit.inference.ensemble import Ensemble, SearchPrecision
+    from nmtkit.inference.terms import TermsMode
+    from nmtkit.inference.translator import Translator
 
 N_BEST_HAS_SCORES = "the n-best format has the scores"
 
@@ -71,12 +78,136 @@ RULES: list[Rule] = [
 RENAMED = RENAMED_SEARCH
 
 
+@dataclass(frozen=True)
+class ModelOptions:
+    """The models, and what runs them; see the options of these names."""
+
+    models: tuple[str, ...]
+    params: str
+    weights: list[float]
+    average: str
+    tag: str | None
+    batch_size: int
+    device: str
+
+    def ensemble(self) -> "Ensemble":
+        """Load the models."""
+        from nmtkit.inference.ensemble import Ensemble
+
+        ensemble = Ensemble.load(self.models, self.device, self.params)
+        ensemble = ensemble.averaged(self.weights, self.average == "logs")
+        return ensemble.with_tag(self.tag) if self.tag else ensemble
+
+
+@dataclass(frozen=True)
+class SpeedOptions:
+    """What makes search faster; see the options of these names."""
+
+    fast: bool
+    quantize: bool
+    precision: "SearchPrecision"
+    candidates: str | None
+
+    def translator(self, ensemble: "Ensemble", models: ModelOptions) -> "Translator":
+        """Return a translator with these models, which are already loaded."""
+        if self.fast:
+            from nmtkit.inference.fast import fast_translator
+
+            return fast_translator(ensemble, models.models, models.batch_size)
+        from nmtkit.inference.translator import Translator
+
+        translator = Translator(
+            ensemble,
+            batch_size=models.batch_size,
+            quantize=self.quantize,
+            precision=self.precision,
+        )
+        if not self.candidates:
+            return translator
+        from nmtkit.text.lexicon import Lexicon
+
+        return translator.with_candidates(Lexicon.load(self.candidates, translator.tgt_vocab))
+
+
+@dataclass(frozen=True)
+class WordOptions:
+    """Which words of a translation a table or a glossary chooses."""
+
+    replace_unk: str | None
+    terms: str | None
+    terms_mode: "TermsMode"
+
+    def apply(self, translator: "Translator") -> "Translator":
+        """Return a translator with the same models that chooses these words."""
+        if self.replace_unk:
+            from nmtkit.text.lexicon import best_translations
+
+            words = translator.ensemble.first.src_vocab
+            copies = self.replace_unk == "copy"
+            table = {} if copies else best_translations(self.replace_unk, words)
+            translator = translator.with_replacements(table)
+        return translator.with_terms(self.terms, self.terms_mode) if self.terms else translator
+
+
+@dataclass(frozen=True)
+class ResultOptions:
+    """Which translations of a line are written, and how; see the options of these names."""
+
+    n_best: int | None
+    sample: int | None
+    counts: bool
+    seed: int
+    scores: bool
+    as_json: bool
+
+    @property
+    def format(self) -> Format:
+        """The format of the translations of a line."""
+        if self.counts or self.as_json:  # they exclude each other
+            return "counts" if self.counts else "json"
+        if self.n_best is not None or (self.sample or 1) > 1:
+            return "n-best"
+        return "scores" if self.scores else "text"
+
+
+@dataclass(frozen=True)
+class ConfidenceOptions:
+    """What is done with confidences; see the options of these names."""
+
+    confidence: bool
+    min_confidence: float | None
+    low_confidence: str
+
+    @property
+    def are_wanted(self) -> bool:
+        """Whether translations need confidences."""
+        return self.confidence or self.min_confidence is not None
+
+    @property
+    def format(self) -> ConfidenceFormat:
+        """How confidences are written."""
+        marks = self.low_confidence == "mark"
+        return ConfidenceFormat(self.confidence, self.min_confidence or 0.0, marks)
+
+
+GATHERED = {
+    "models": ModelOptions,
+    "speed": SpeedOptions,
+    "words": WordOptions,
+    "results": ResultOptions,
+    "confidence": ConfidenceOptions,
+}
+"""Parameters of the command that stand for several options."""
+
+
 def translate_options(function: Any) -> Any:
     """Declare all options of `nmtkit translate`.
 
-    Search options become the parameter `search`, segmentation options `segmentation`,
-    those of files of other formats `document`.
+    Most become the parameters `GATHERED`, search options `search`, segmentation options
+    `segmentation`, those of files of other formats `document`.
     """
+    for parameter, options in GATHERED.items():
+        function = gather(parameter, options)(function)
     for add in reversed(
         (
             FILES_AND_FORMAT,

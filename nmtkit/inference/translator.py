@@ -37,24 +37,20 @@ from nmtkit.inference.stream_batching import (
     windows_with_prefixes,
 )
 from nmtkit.inference.translation import (
-    Source,
     Translation,
-    empty_translation,
-    translation_of,
 )
 from nmtkit.inference.window_search import LineSeeds, NBest, Window, WindowSearch
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
-from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.search.search_settings import check_settings
 from nmtkit.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from nmtkit.inference.alternatives import Alternative, AlternativesFinder
     from nmtkit.inference.confidence.estimator import FeatureReader
-    from nmtkit.inference.prefixes import LinePrefix, PrefixFinder
+    from nmtkit.inference.prefixes import PrefixFinder
     from nmtkit.inference.scorer import Scorer
     from nmtkit.inference.term_likelihood import TermLikelihood
-    from nmtkit.inference.terms import LineTerms, TermFinder, TermsMode
+    from nmtkit.inference.terms import TermFinder, TermsMode
     from nmtkit.text.glossary import Glossary
 
 log = logging.getLogger("nmtkit")
@@ -286,10 +282,10 @@ class Translator:
         translator = self.with_search(**search) if search else self
         translator = translator._with_room_for(n_best)
         check_settings(translator.search, n_best)
-        search_window = translator._window_search.translations
-        find = functools.partial(search_window, n_best=n_best, alignments=alignments)
+        searcher = translator._window_search
+        find = functools.partial(searcher.translations, n_best=n_best, alignments=alignments)
         return translator._translate_windows(
-            lines, tokenized, process_group, find, prefixes=prefixes
+            lines, tokenized, process_group, searcher, find, prefixes=prefixes
         )
 
     def alternatives(self, source: str, prefix: str = "", n: int = 5) -> "list[Alternative]":
@@ -336,42 +332,39 @@ class Translator:
         refuse_string(lines, "lines")
         translator = self.with_search(**search) if search else self
         seeds = LineSeeds(seed, first_line)
-        sample_window = translator._window_search.samples
-        find = functools.partial(sample_window, n=n, seeds=seeds, alignments=alignments)
-        return translator._translate_windows(lines, tokenized, process_group, find, n)
+        searcher = translator._window_search
+        find = functools.partial(searcher.samples, n=n, seeds=seeds, alignments=alignments)
+        return translator._translate_windows(lines, tokenized, process_group, searcher, find, n)
 
     def _translate_windows(
         self,
         lines: Iterable[str],
         tokenized: bool,
         process_group: ProcessGroup,
+        searcher: WindowSearch,
         find: Callable[[Window, Batches], list[NBest]],
         copies: int = 1,
         prefixes: Iterable[str] | None = None,
     ) -> Iterator[list[Translation]]:
         """Translate window by window.
 
+        :param searcher: reads windows, and makes translations of hypotheses.
         :param find: returns the hypotheses of a window's batches, in their order.
         :param copies: number of empty translations for a line without words.
         """
         pairs = windows_with_prefixes(lines, self.window * process_group.size, prefixes)
         for shard in process_group.shards(pairs):
-            texts = [line for line, _ in shard.items]
-            sources = [self._ensemble.source_tokens(line, tokenized) for line in texts]
-            terms = self._find_terms(texts, sources)
-            begun = self._find_prefixes(shard.items, tokenized)
-            inputs = self._model_inputs(sources, terms)
-            window = Window(texts, sources, inputs, shard.first, terms, begun)
-            shares = self._share_among_cores(sources)
-            with one_thread_if(len(sources) == 1):
+            window = searcher.read(shard.items, shard.first, tokenized)
+            shares = self._share_among_cores(window.sources)
+            with one_thread_if(len(window.lines) == 1):
                 hypotheses = _on_all_cores(
                     [functools.partial(find, window, batches) for batches in shares]
                 )
-            found = _by_line(len(sources), shares, hypotheses)
-            translations = self._translations(window, found, tokenized, copies)
+            found = _by_line(len(window.lines), shares, hypotheses)
+            translations = searcher.converted(window, found, tokenized, copies)
             if self._confidence is not None:
                 translations = self._confidence.rate(
-                    self._ensemble.first, texts, found, translations, tokenized
+                    self._ensemble.first, window.lines, found, translations, tokenized
                 )
             yield from process_group.gather(translations)
 
@@ -385,21 +378,9 @@ class Translator:
             self._terms,
             self._term_likelihood,
             self._prefix_finder,
-            self._replacements is not None,
+            self._replacements,
             self._confidence,
         )
-
-    def _find_prefixes(
-        self, pairs: Sequence[tuple[str, str]], tokenized: bool
-    ) -> "Mapping[int, LinePrefix]":
-        """Return the prefixes that are not empty, by the number of the line."""
-        return {
-            number: self._prefix_finder().find(
-                prefix, tokenized, self._ensemble.find_names(line, tokenized)
-            )
-            for number, (line, prefix) in enumerate(pairs)
-            if prefix
-        }
 
     @functools.cached_property
     def _alternatives_finder(self) -> "AlternativesFinder":
@@ -414,28 +395,6 @@ class Translator:
         vars(translator).pop("_alternatives_finder", None)  # knows the settings
         return translator
 
-    def _find_terms(
-        self, lines: Sequence[str], sources: Sequence[SourceTokens]
-    ) -> "Sequence[LineTerms]":
-        """Return the terms of each line; nothing without a glossary."""
-        if self._terms is None:
-            return []
-        pairs = zip(lines, sources, strict=True)
-        found = [self._terms.find(line, tokens[0]) for line, tokens in pairs]
-        self._term_likelihood().ask(found)
-        return found
-
-    def _model_inputs(
-        self, sources: Sequence[SourceTokens], terms: "Sequence[LineTerms]"
-    ) -> Sequence[SourceTokens]:
-        """Return the tokens that models read: annotated, if they were trained with such terms."""
-        if not any(line.annotated for line in terms):
-            return sources
-        from nmtkit.inference.term_annotation import annotated_sources  # rarely needed: start-up
-
-        annotated = [line.annotated for line in terms]
-        return annotated_sources(self._ensemble, sources, annotated)
-
     def _share_among_cores(self, sources: Sequence[SourceTokens]) -> list[Batches]:
         """Divide the sentences that have words among the cores, and into batches."""
         on_cpu = all(member.device.type == "cpu" for member in self._ensemble.members)
@@ -443,50 +402,6 @@ class Translator:
         size = self._batch_size * (2 if self.search.beam == 1 else 1)
         lengths = [len(tokens[0]) for tokens in sources]
         return share_batches(lengths, cores, MIN_LINES_PER_CORE, size)
-
-    def _translations(
-        self, window: Window, found: Sequence[NBest], tokenized: bool, copies: int = 1
-    ) -> list[list[Translation]]:
-        """Convert hypotheses to translations.
-
-        :param found: the hypotheses of each line; none for a line without words.
-        :param copies: number of empty translations for such a line.
-        """
-        return [
-            self._translations_of(window, number, n_best, tokenized)
-            or [empty_translation(window.prefix_text(number))] * copies
-            for number, n_best in enumerate(found)
-        ]
-
-    def _translations_of(
-        self, window: Window, number: int, n_best: NBest, tokenized: bool
-    ) -> list[Translation]:
-        """Convert the hypotheses of a line to translations."""
-        if not n_best:
-            return []
-        names = self._ensemble.find_names(window.lines[number], tokenized)
-        source = Source(window.sources[number][0], names)
-        return [
-            translation_of(
-                self._ensemble.first,
-                source,
-                hypothesis,
-                self.search,
-                tokenized,
-                self._replacements,
-                self._missing_terms(window, number, hypothesis),
-                window.prefixes.get(number),
-            )
-            for hypothesis in n_best
-        ]
-
-    def _missing_terms(self, window: Window, number: int, hypothesis: Hypothesis) -> list[str]:
-        """Return the terms of a line that a translation lacks."""
-        if self._terms is None:
-            return []
-        # Looked for in strict mode, too: what search guarantees is checked on its result.
-        absent = self._terms.missing(window.terms[number], hypothesis.words)
-        return [term.source for term in absent]
 
 
 def _prefix_finder(ensemble: Ensemble) -> "PrefixFinder":

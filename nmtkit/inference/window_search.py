@@ -14,7 +14,13 @@ import torch
 from nmtkit.config import SearchConfig
 from nmtkit.inference.ensemble import CandidateLists, Ensemble, SourceTokens
 from nmtkit.inference.stream_batching import Batches
-from nmtkit.inference.translation import names_first
+from nmtkit.inference.translation import (
+    Source,
+    Translation,
+    empty_translation,
+    names_first,
+    translation_of,
+)
 from nmtkit.search.beam import search_batches
 from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.search.search_settings import hypotheses_to_rerank
@@ -82,14 +88,14 @@ class LineSeeds(NamedTuple):
 
 
 class WindowSearch:
-    """Searches windows of lines.
+    """Reads windows of lines, searches them, and makes translations of the hypotheses.
 
     :param ensemble: the models, optimised for search.
     :param candidates: words that each translation may use; None: all.
     :param terms: finds the terms of lines; None: none are wanted.
     :param likelihood: returns what knows how likely models use terms by themselves.
     :param prefixes: returns what finds prefixes.
-    :param replaces_unknown: `<unk>` is to be replaced, for which alignments are needed.
+    :param replacements: of `<unk>`, for which alignments are needed; None: it is kept.
     :param confidence: reads the features of translations; None: none are wanted.
     """
 
@@ -101,12 +107,52 @@ class WindowSearch:
         terms: "TermFinder | None",
         likelihood: "Callable[[], TermLikelihood]",
         prefixes: "Callable[[], PrefixFinder]",
-        replaces_unknown: bool = False,
+        replacements: Mapping[str, str] | None = None,
         confidence: "FeatureReader | None" = None,
     ) -> None:
         self._ensemble, self.search, self._candidates = ensemble, search, candidates
         self._terms, self._likelihood, self._prefixes = terms, likelihood, prefixes
-        self._replaces_unknown, self._confidence = replaces_unknown, confidence
+        self._replacements, self._confidence = replacements, confidence
+
+    def read(self, pairs: Sequence[tuple[str, str]], first: int, tokenized: bool) -> Window:
+        """Read lines, with the prefixes of their translations.
+
+        :param first: index of the first line among all.
+        """
+        lines = [line for line, _ in pairs]
+        sources = [self._ensemble.source_tokens(line, tokenized) for line in lines]
+        terms = self._find_terms(lines, sources)
+        inputs: Sequence[SourceTokens] = sources
+        annotated = [line.annotated for line in terms]
+        if any(annotated):  # for models that were trained with such terms
+            from nmtkit.inference.term_annotation import annotated_sources  # rarely needed
+
+            inputs = annotated_sources(self._ensemble, sources, annotated)
+        prefixes = self._find_prefixes(pairs, tokenized)
+        return Window(lines, sources, inputs, first, terms, prefixes)
+
+    def _find_terms(
+        self, lines: Sequence[str], sources: Sequence[SourceTokens]
+    ) -> "Sequence[LineTerms]":
+        """Return the terms of each line; nothing without a glossary."""
+        if self._terms is None:
+            return []
+        pairs = zip(lines, sources, strict=True)
+        found = [self._terms.find(line, tokens[0]) for line, tokens in pairs]
+        self._likelihood().ask(found)
+        return found
+
+    def _find_prefixes(
+        self, pairs: Sequence[tuple[str, str]], tokenized: bool
+    ) -> "Mapping[int, LinePrefix]":
+        """Return the prefixes that are not empty, by the number of the line."""
+        return {
+            number: self._prefixes().find(
+                prefix, tokenized, self._ensemble.find_names(line, tokenized)
+            )
+            for number, (line, prefix) in enumerate(pairs)
+            if prefix
+        }
 
     def translations(
         self, window: Window, batches: Batches, n_best: int, alignments: bool
@@ -232,7 +278,7 @@ class WindowSearch:
         alignments: bool,
     ) -> list[NBest]:
         """Add alignments to hypotheses if requested, or if `<unk>` or coverage needs them."""
-        if self._replaces_unknown:
+        if self._replacements is not None:
             alignments = alignments or any(
                 UNK in hypothesis.ids for n_best in n_best_lists for hypothesis in n_best
             )
@@ -256,3 +302,46 @@ class WindowSearch:
                 n_best_lists,
             )
         return [window.on_line(number, n) for number, n in zip(batch, aligned, strict=True)]
+
+    def converted(
+        self, window: Window, found: Sequence[NBest], tokenized: bool, copies: int = 1
+    ) -> list[list[Translation]]:
+        """Make translations of hypotheses.
+
+        :param found: the hypotheses of each line; none for a line without words.
+        :param copies: number of empty translations for such a line.
+        """
+        return [
+            self._converted_line(window, number, n_best, tokenized)
+            or [empty_translation(window.prefix_text(number))] * copies
+            for number, n_best in enumerate(found)
+        ]
+
+    def _converted_line(
+        self, window: Window, number: int, n_best: NBest, tokenized: bool
+    ) -> list[Translation]:
+        if not n_best:
+            return []
+        names = self._ensemble.find_names(window.lines[number], tokenized)
+        source = Source(window.sources[number][0], names)
+        return [
+            translation_of(
+                self._ensemble.first,
+                source,
+                hypothesis,
+                self.search,
+                tokenized,
+                self._replacements,
+                self._missing_terms(window, number, hypothesis),
+                window.prefixes.get(number),
+            )
+            for hypothesis in n_best
+        ]
+
+    def _missing_terms(self, window: Window, number: int, hypothesis: Hypothesis) -> list[str]:
+        """Return the terms of a line that a translation lacks."""
+        if self._terms is None:
+            return []
+        # Looked for in strict mode, too: what search guarantees is checked on its result.
+        absent = self._terms.missing(window.terms[number], hypothesis.words)
+        return [term.source for term in absent]
