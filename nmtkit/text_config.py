@@ -23,6 +23,8 @@ class TextConfig:
     case: as in the text, Moses's truecasing, or small letters with marker tokens.
     copy_names: names and numbers that are rare in the training data are placeholders, which the
         model copies.
+    markup: symbols stand for inline markup of HTML or XML, and the model puts them around the words
+        that they belong to.
     subwords: learned on both sides together, on each side alone, or not used.
     tags: words that may stand before a source line, such as `<bt>`; each is one token.
     raw: the text is not tokenised; subwords are pieces of the line, whitespace included.
@@ -43,6 +45,7 @@ class TextConfig:
     joiners: bool = False
     case: Literal["keep", "truecase", "markers"] = "keep"
     copy_names: bool = False
+    markup: Literal["none", "html", "xml"] = "none"
     subwords: Literal["none", "joint", "separate"] = "none"
     tags: tuple[str, ...] = ()
     raw: bool = False

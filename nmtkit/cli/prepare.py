@@ -63,6 +63,7 @@ def _at_most_two(
         exclusive("--bpe-codes", "--subword-size"),
         exclusive("--bpe-codes", "--bpe-separate"),
         exclusive("--tokenized", "--tokenizer moses"),
+        *excludes("--markup", "--tokenized", "--phrase-table", because="it is found in raw text"),
         exclusive("--copy-names", "--phrase-table", because=KEEPS_WORDS),
         exclusive("--copy-names", "--subword none", because="placeholders are for subwords"),
         exclusive("--copy-names", "--subword sentencepiece", because="it splits raw text"),
@@ -155,6 +156,13 @@ def _at_most_two(
         help="Copy names and numbers that are rare in the training data: placeholders stand for"
         " them, in whose place 'translate' puts the names of its input.  [default: --copy-names, if"
         " BPE splits raw text with capitals]",
+    ),
+    option(
+        "--markup",
+        type=click.Choice(["html", "xml"]),
+        help="Let symbols stand for inline markup, so that a model learns where it goes, for"
+        " 'translate --markup'. Markup of pairs whose sides have not the same elements is left"
+        " out.",
     ),
     option(
         "--no-language-check",

@@ -125,7 +125,7 @@ class _DocumentTranslator:
         """Return the translated file."""
         prepared = [self._prepare(segment) for segment in self._document.segments]
         texts = [
-            _model_text(sentence.marked)
+            self._model_text(one.segment, sentence)
             for one in _flat(prepared)
             for sentence in _to_translate(one)
         ]
@@ -191,7 +191,7 @@ class _DocumentTranslator:
     def _text(self, segment: Segment, sentence: MarkedSentence, translation: Translation) -> str:
         """Return the translation of a sentence, with its markup; the same text stays as it was."""
         self._report(segment.line, translation)
-        if translation.text == " ".join(_model_text(sentence.marked).split()):
+        if translation.text == " ".join(self._model_text(segment, sentence).split()):
             return sentence.source
         if not sentence.marked.atoms and not sentence.marked.elements:
             text = translation.text
@@ -205,6 +205,11 @@ class _DocumentTranslator:
         if segment.wrap is not None and "\n" in sentence.source.strip():
             text = segment.wrap(sentence.source, text)
         return text
+
+    def _model_text(self, segment: Segment, sentence: MarkedSentence) -> str:
+        """Return the text of a sentence for a model: plain spaces, and no soft hyphens."""
+        text = self._keeper(segment).source_text(sentence.marked)
+        return _SPACE.sub(" ", text).replace("\xad", "")
 
     def _report(self, line: int, translation: Translation) -> None:
         """Warn of a translation that is not whole."""
@@ -227,11 +232,6 @@ def _flat(prepared: Sequence[_Prepared]) -> Iterator[_Prepared]:
 def _to_translate(prepared: _Prepared) -> list[MarkedSentence]:
     """Return the sentences that have words."""
     return [one for one in prepared.sentences.sentences if _has_words(one.marked)]
-
-
-def _model_text(marked: MarkedText) -> str:
-    """Return the text of a sentence for a model: with plain spaces, without soft hyphens."""
-    return _SPACE.sub(" ", marked.text).replace("\xad", "")
 
 
 def _has_words(marked: MarkedText) -> bool:

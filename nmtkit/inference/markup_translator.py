@@ -5,9 +5,10 @@
     for translations in translator.translate(["Press <b>Save</b> &amp; close %s."]):
         print(translations[0].text)
 
-The model reads text alone. Elements are taken out before, and put back by the weights with which
-source words have become the words of the translation. Any model does this, without having seen
-markup in its training.
+Elements are taken out before, and put back by the weights with which source words have become the
+words of the translation. Any model does this, without having seen markup in its training. A model
+that has (`nmtkit prepare --markup`) reads symbols in place of elements, and writes them where the
+elements go; if it loses some, the weights say it.
 """
 
 import re
@@ -34,12 +35,15 @@ from nmtkit.text.markers import HYPHEN
 from nmtkit.text.markup import Atom, Element, MarkedText, Markup, parse_markup
 from nmtkit.text.markup_placement import (
     Aligned,
+    Place,
     around_nearest_words,
     has_lost_words,
     place_elements,
     write_markup,
 )
+from nmtkit.text.markup_symbols import SYMBOLS, has_symbols, with_symbols
 from nmtkit.text.protected import PLACEHOLDER_PATTERN, SIGN_PATTERN
+from nmtkit.text.symbol_placement import without_symbols, written_places
 from nmtkit.text.translation_table import TranslationTable
 from nmtkit.text.word_offsets import word_offsets
 
@@ -72,6 +76,8 @@ class MarkupTranslator:
         self._markup = None if markup is None else Markup(markup)
         signs = [] if self._markup is None else [RAW_SIGNS]
         self._patterns = [*protect, *signs]
+        members = translator.ensemble.members
+        self._reads_markup = all(one.config.text.markup != "none" for one in members)
         self._unwanted = [*([SIGN_PATTERN] if PLACEHOLDER_PATTERN in protect else []), *signs]
 
     def translate(
@@ -115,6 +121,13 @@ class MarkupTranslator:
         """
         return replace(marked, atoms=_with_patterns(marked, self._patterns))
 
+    def source_text(self, marked: MarkedText) -> str:
+        """Return what the models read of a line: with symbols of its elements, if they know them.
+
+        :param marked: the line, taken apart.
+        """
+        return (with_symbols(marked) if self._reads_markup else None) or marked.text
+
     def restore(self, marked: MarkedText, translation: Translation) -> str:
         """Return the text of a translation with all that was taken out of its source.
 
@@ -123,8 +136,8 @@ class MarkupTranslator:
         """
         if not self._patterns:
             return translation.text
-        aligned = self._align(marked, translation)
-        return write_markup(marked, place_elements(marked.elements, aligned), aligned)
+        places, aligned = self._places(marked, translation)
+        return write_markup(marked, places, aligned)
 
     def place(self, marked: MarkedText, translation: Translation) -> tuple[str, list[Element]]:
         """Return the text as `restore`, and the elements that have lost all their words.
@@ -134,19 +147,31 @@ class MarkupTranslator:
         :param marked: the source line, taken apart.
         :param translation: of its text, with an alignment.
         """
-        aligned = self._align(marked, translation)
-        places = place_elements(marked.elements, aligned)
+        places, aligned = self._places(marked, translation)
         pairs = zip(marked.elements, places, strict=True)
         lost = [element for element, place in pairs if has_lost_words(element, place, aligned)]
         places = around_nearest_words(marked.elements, places, aligned)
         return write_markup(marked, places, aligned), lost
 
+    def _places(self, marked: MarkedText, translation: Translation) -> tuple[list[Place], Aligned]:
+        """Return the places of the elements in a translation, and that with its protected parts."""
+        aligned = self._align(marked, translation)
+        if not self._reads_markup or has_symbols(marked.text):
+            return place_elements(marked.elements, aligned), aligned
+        aligned, positions = without_symbols(aligned)
+        places = written_places(marked.elements, positions)
+        return places or place_elements(marked.elements, aligned), aligned
+
     def _align(self, marked: MarkedText, translation: Translation) -> Aligned:
         """Return a translation with its protected parts, and where its words came from."""
         alignment = self._aligned_words(translation)
-        src = word_offsets(_plain(alignment.src_words), marked.text)
+        words = _plain(alignment.src_words)
+        columns = [number for number, word in enumerate(words) if word not in SYMBOLS]
+        if not self._reads_markup or has_symbols(marked.text):
+            columns = [*range(len(words))]
+        src = word_offsets([words[number] for number in columns], marked.text)
         tgt = word_offsets(_plain(alignment.tgt_words), translation.text)
-        weights = alignment.matrix[: len(tgt), : len(src)].numpy().astype(np.float32)
+        weights = alignment.matrix[: len(tgt), columns].numpy().astype(np.float32)
         aligned = Aligned(translation.text, src, tgt, weights)
         kept = [atom for atom in marked.atoms if not atom.is_text]
         return place_atoms(kept, marked.text, aligned, self._unwanted)
@@ -170,14 +195,14 @@ class _MarkedLines:
         self.waiting: deque[MarkedText] = deque()
 
     def windows(self, size: int) -> Iterator[list[str]]:
-        """Yield the texts of at most `size` lines at a time."""
+        """Yield what the models read of at most `size` lines at a time."""
         for window in windows(self._lines, size):
             marked = [self._owner.take_apart(line) for line in window]
             self.waiting.extend(marked)
-            yield [one.text for one in marked]
+            yield [self._owner.source_text(one) for one in marked]
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the texts one by one."""
+        """Yield what they read of the lines one by one."""
         for window in self.windows(1):
             yield from window
 

@@ -103,6 +103,11 @@ def translation_of(
             output_tokens = replace_unknown(tokens, src_words, weights, replacements)
     if model.config.text.copy_names:
         output_tokens = _with_names(output_tokens, source.names)
+    if model.config.text.markup != "none":
+        from nmtkit.text.markup_symbols import SYMBOLS  # rarely needed: start-up
+
+        unwanted = SYMBOLS.difference(source.tokens)
+        output_tokens = [token for token in output_tokens if token not in unwanted]
     text = model.tgt_text.line(output_tokens, tokenized)
     if prefix is not None:
         beginning = model.tgt_text.line(output_tokens[: len(prefix.ids)], tokenized)
@@ -134,17 +139,21 @@ def aligned_words(
     return word_alignment(src_words, tgt_words, matrix)
 
 
-def names_first(
-    hypotheses: Sequence[Hypothesis], source: Sequence[str], vocabulary: Vocabulary
+def complete_first(
+    hypotheses: Sequence[Hypothesis],
+    source: Sequence[str],
+    vocabulary: Vocabulary,
+    symbols: Sequence[str],
 ) -> list[Hypothesis]:
-    """Put hypotheses first that have each placeholder as often as the source, in their order.
+    """Put hypotheses first that have each of some symbols as often as the source, in their order.
 
     :param source: tokens of the source.
     :param vocabulary: of the target.
+    :param symbols: placeholders of names, and symbols of markup.
     """
     wanted = {
-        number: source.count(placeholder)
-        for placeholder, number in zip(PLACEHOLDERS, vocabulary.ids(PLACEHOLDERS), strict=True)
+        number: source.count(symbol)
+        for symbol, number in zip(symbols, vocabulary.ids(symbols), strict=True)
         if number != UNK
     }
 

@@ -17,8 +17,8 @@ from nmtkit.inference.stream_batching import Batches
 from nmtkit.inference.translation import (
     Source,
     Translation,
+    complete_first,
     empty_translation,
-    names_first,
     translation_of,
 )
 from nmtkit.search.beam import search_batches
@@ -26,6 +26,7 @@ from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.search.search_settings import hypotheses_to_rerank
 from nmtkit.seeds import derive_seed
 from nmtkit.special_symbols import UNK
+from nmtkit.text.names import PLACEHOLDERS
 
 if TYPE_CHECKING:
     from nmtkit.inference.confidence.estimator import FeatureReader
@@ -159,9 +160,9 @@ class WindowSearch:
     ) -> list[NBest]:
         """Find the n best translations of the sentences of some batches, in their order."""
         first, sources = self._ensemble.first, window.sources
-        copies_names = first.config.text.copy_names
+        symbols = self._symbols
         width = hypotheses_to_rerank(self.search, n_best)
-        width = max(width, self.search.beam) if copies_names or self._prefers_terms else width
+        width = max(width, self.search.beam) if symbols or self._prefers_terms else width
         with self._ensemble.error_context():
             results = iter(self._search(window, batches, width, n_best))
             n_best_lists: list[NBest] = []
@@ -178,10 +179,11 @@ class WindowSearch:
                 self._terms.prefer(line, n_best, self.search)
                 for line, n_best in zip(line_terms, n_best_lists, strict=True)
             ]
-        if copies_names:
+        if symbols:
             lines = (sources[number][0] for batch in batches for number in batch)
             n_best_lists = [
-                *map(names_first, n_best_lists, lines, itertools.repeat(first.tgt_vocab))
+                complete_first(n_best, line, first.tgt_vocab, symbols)
+                for n_best, line in zip(n_best_lists, lines, strict=True)
             ]
         n_best_lists = [hypotheses[:n_best] for hypotheses in n_best_lists]
         if self._confidence is None:
@@ -251,6 +253,17 @@ class WindowSearch:
     def _prefers_terms(self) -> bool:
         """Whether translations without terms are possible, but rank behind others."""
         return self._terms is not None and self._terms.mode == "soft"
+
+    @property
+    def _symbols(self) -> list[str]:
+        """Tokens that a translation has as often as its source."""
+        text = self._ensemble.first.config.text
+        symbols = [*PLACEHOLDERS] if text.copy_names else []
+        if text.markup != "none":
+            from nmtkit.text.markup_symbols import SYMBOLS  # rarely needed: start-up
+
+            symbols += sorted(SYMBOLS)
+        return symbols
 
     def samples(
         self, window: Window, batches: Batches, n: int, seeds: LineSeeds, alignments: bool

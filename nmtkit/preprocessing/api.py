@@ -47,6 +47,7 @@ def prepare(
     joiners: bool | None = None,
     case: Literal["keep", "truecase", "markers"] = "keep",
     copy_names: bool | None = None,
+    markup: Literal["none", "html", "xml"] = "none",
     tokenizer: TokenizerChoice = "auto",
     subword: SubwordChoice = "auto",
     subword_size: int = 0,
@@ -94,6 +95,8 @@ def prepare(
         with tokens before words with capitals.
     :param copy_names: let placeholders stand for names and numbers that are rare in the training
         data, so that translations copy them. None: if BPE splits raw text with capitals.
+    :param markup: let symbols stand for inline markup, so that models learn where it goes; that of
+        pairs whose sides have not the same elements is left out.
     :param tokenizer: "moses", or "none": whitespace separates words, or, with SentencePiece, lines
         are split as they are; "auto" chooses by the script of the text.
     :param subword: "bpe", "sentencepiece", "none", or "auto": by the script of the text.
@@ -153,6 +156,7 @@ def prepare(
         **text_switches(segmentation.words_given, words_split, nfc, protected, joiners, copy_names),
         punctuation=punctuation,
         case=case,
+        markup=markup,
         **segmentation.text_settings(),
     )
     settings = PrepareSettings(

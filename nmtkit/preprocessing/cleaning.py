@@ -172,6 +172,8 @@ def clean_block(raw: RawBlock) -> CleanedBlock:
     cleaner = _Cleaner(raw, block, src_lines, tgt_lines, src_invalid | tgt_invalid)
     kept: tuple[list[str], list[str]] = [], []
     for index, (src_line, tgt_line) in enumerate(zip(src_lines, tgt_lines, strict=True)):
+        if not raw.tokenized:
+            src_line, tgt_line = src_pipeline.readable_pair(src_line, tgt_line)
         src = src_pipeline.words(src_line, raw.tokenized)
         tgt = tgt_pipeline.words(tgt_line, raw.tokenized)
         if raw.clean and not cleaner.keeps(

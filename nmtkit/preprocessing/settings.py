@@ -163,6 +163,8 @@ class PrepareSettings(CleaningSettings, SubwordSettings):
                 "names are copied in text of words with subwords and capitals; leave --copy-names"
                 " out, or use --subword bpe without --case markers"
             )
+        if text.markup != "none" and text.tokenized:
+            raise ConfigError("markup is found in raw text; leave --markup out, or --tokenized")
         if text.case == "truecase" and self.codes:
             raise ConfigError(
                 "merges for truecased text are learned from it, after the truecaser; leave"

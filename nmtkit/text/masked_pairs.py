@@ -38,6 +38,7 @@ def pair_tokens(
 
     :param pipelines: of source and target.
     """
+    src, tgt = pipelines[0].readable_pair(src, tgt)
     words = pipelines[0].words(src), pipelines[1].words(tgt)
     masked = mask_pair(pipelines, *words, training=False)
     src_pieces, tgt_pieces = (

@@ -96,6 +96,17 @@ class TextPipeline:
         unescape = settings.escape or not (settings.joiners or settings.protected)
         return Detokenizer(self._language, unescape=unescape, joiners=settings.joiners)
 
+    def readable_pair(self, src: str, tgt: str) -> tuple[str, str]:
+        """Return the lines of a pair, with symbols in place of markup if models read these."""
+        if self._settings.markup == "none":
+            return src, tgt
+        from nmtkit.text.markup import Markup
+        from nmtkit.text.markup_symbols import symbol_pair
+
+        tag, src = self._split_tag(src)
+        src, tgt = symbol_pair(src, tgt, Markup(self._settings.markup))
+        return f"{tag}{src}", tgt
+
     def words(self, line: str, tokenized: bool = False) -> str:
         """Return the words of a line, separated by blanks, before subword splitting.
 
@@ -112,8 +123,21 @@ class TextPipeline:
             return line if tokenized else self._normalizer.normalize(line)
         if tokenized or self._settings.tokenized:
             return " ".join(line.split())
+        if self._settings.markup != "none":
+            from nmtkit.text.markup_symbols import has_symbols, put_symbols, take_symbols
+
+            if has_symbols(line):
+                plain, symbols = take_symbols(line)
+                parts = self._words(plain, tokenized).split()
+                return " ".join(put_symbols(parts, self._offsets(parts, plain), symbols))
         text = self._uncased_text(line)
         return self._case.apply(text) if self._case is not None and text else text
+
+    def _offsets(self, words: Sequence[str], text: str) -> list[tuple[int, int]]:
+        """Return where words stand in their text; markers stand nowhere."""
+        from nmtkit.text.word_offsets import word_offsets  # rarely needed: start-up
+
+        return word_offsets(["" if self.marks(word) else word for word in words], text)
 
     def _uncased_text(self, line: str) -> str:
         """Return the words of a raw line, separated by blanks, in the case of the text."""
@@ -309,6 +333,14 @@ class TextPipeline:
             return " ".join(words)
         tags = self._leading_tag(words)
         words = words[len(tags) :]
+        if self._settings.markup != "none":
+            from nmtkit.text.markup_symbols import SYMBOLS, insert_symbols
+
+            parts = [word for word in words if word not in SYMBOLS]
+            if len(parts) < len(words):
+                text = self.sentence(parts)
+                text = insert_symbols(words, self._offsets(parts, text), text)
+                return " ".join([*tags, text])
         if self._case is not None:
             words = self._case.undo(words)
         return " ".join([*tags, self._detokenizer.detokenize(words)])

@@ -3,11 +3,12 @@
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 
 import pytest
 import torch
 
-from nmtkit import Translator, adapt, train
+from nmtkit import MarkupTranslator, Translator, adapt, train
 from nmtkit.evaluation.metrics import tokenized_bleu
 
 TOY = Path(__file__).resolve().parents[2] / "examples" / "toy-en-fr" / "generate.py"
@@ -108,6 +109,47 @@ def test_a_corrected_term_comes_out_and_nothing_else_suffers(toy):
         for name in ("model", "adapted")
     ]
     assert bleus[1] >= bleus[0] - 1
+
+
+ENGLISH = "zero one two three four five six seven eight nine".split()
+FRENCH = "zéro un deux trois quatre cinq six sept huit neuf".split()
+
+
+def marked_pair(random):
+    """Return number words in English and French; what comes after `<b>` in French is capital."""
+    numbers = [random.randrange(10) for _ in range(random.randint(3, 7))]
+    first = random.randrange(len(numbers))
+    stop = random.randint(first + 1, len(numbers))
+    sides = []
+    for words in (ENGLISH, FRENCH):
+        text = [words[number] for number in numbers]
+        if words is FRENCH:
+            text[first:stop] = [word.upper() for word in text[first:stop]]
+        text[first:stop] = [f"<b>{' '.join(text[first:stop])}</b>"]
+        sides.append(" ".join(text))
+    return sides
+
+
+def test_a_model_that_reads_markup_knows_what_is_marked(tmp_path):
+    """Only a model that reads `<b>` can tell which words have capitals in French."""
+    random = Random(1)
+    pairs = [marked_pair(random) for _ in range(3200)]
+    for name, part in (("train", pairs[:3000]), ("dev", pairs[3000:3100])):
+        for ending, side in zip(("en", "fr"), zip(*part, strict=True), strict=True):
+            (tmp_path / f"{name}.{ending}").write_text("".join(f"{line}\n" for line in side))
+    prepared = prepare(tmp_path, ("en", "fr"), 100, "--markup", "html", "--clean", "none")
+    assert "<b>" not in (prepared / "train.src").read_text(encoding="utf-8")
+    settings = [
+        *SMALL, "data.batch_size=500", "training.max_updates=500", "training.validate_every=250",
+        "training.warmup=30", "training.cooldown=300", "training.learning_rate=0.008",
+        "training.average_checkpoints=1", "training.dev_beam=1",
+    ]  # fmt: skip
+    train(prepared, tmp_path / "model", recipe="toy", overrides=settings, device="cpu")
+    keeper = MarkupTranslator(Translator.load(tmp_path / "model", device="cpu"), "html")
+    sources, targets = zip(*pairs[3100:], strict=True)
+    found = [best.text for best, *_ in keeper.translate(sources)]
+    assert all(line.count("<b>") == line.count("</b>") == 1 for line in found)
+    assert sum(a == b for a, b in zip(found, targets, strict=True)) >= 90
 
 
 def digits(count, longest, seed):

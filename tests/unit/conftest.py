@@ -17,7 +17,7 @@ def make_model() -> MakeModel:
 
     It is an RNNsearch, or with `sizes` another model. With `bpe`, words are split by its merges,
     and the pieces should be in src and tgt. `tags` may stand before source lines, and
-    placeholders stand for `names`.
+    placeholders stand for `names`, and symbols for `markup`.
     """
     import torch
 
@@ -41,6 +41,7 @@ def make_model() -> MakeModel:
         sizes: Any = small,
         tags: tuple[str, ...] = (),
         names: Any = None,
+        markup: Any = "none",
     ) -> LoadedModel:
         torch.manual_seed(seed)
         words = [
@@ -57,6 +58,7 @@ def make_model() -> MakeModel:
             subwords="joint" if bpe else "none",
             tags=tags,
             copy_names=names is not None,
+            markup=markup,
         )
         config = Config(sizes, search=search or SearchConfig(beam=4), text=text)
         pipelines = [

@@ -315,6 +315,7 @@ def _learn(counts: Mapping[str, int], size: int) -> bytes:
             character_coverage=CHARACTER_COVERAGE,
             hard_vocab_limit=False,
             split_digits=True,
+            user_defined_symbols=_symbols_in(counts),
             num_threads=1,
             minloglevel=3,
         )
@@ -338,6 +339,14 @@ def _learnable(counts: Mapping[str, int]) -> Counter[str]:
             for start in range(0, len(word), MAX_LEARNED_LENGTH):
                 learnable[word[start : start + MAX_LEARNED_LENGTH]] += count
     return learnable
+
+
+def _symbols_in(counts: Mapping[str, int]) -> list[str]:
+    """Return the symbols of markup in a text: each is a piece, and in no other."""
+    from nmtkit.text.markup_symbols import SYMBOLS  # only learning needs it: start-up
+
+    found = {symbol for word in counts for symbol in SYMBOLS.intersection(word)}
+    return sorted(found)
 
 
 def _is_in_word(character: str) -> bool:

@@ -1,10 +1,12 @@
-"""Lines with markup, translated by models that know nothing of it."""
+"""Lines with markup, translated by models that know nothing of it, and by some that do."""
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -12,7 +14,9 @@ from nmtkit.errors import DataError
 from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.markup_translator import MarkupTranslator, read_patterns
 from nmtkit.inference.translator import Translator
+from nmtkit.inference.word_alignment import Alignment
 from nmtkit.model_folder import LoadedModel
+from nmtkit.text.markup_symbols import CLOSING, OPENING, POINTS, has_symbols
 from nmtkit.text.protected import PLACEHOLDER_PATTERN
 
 MARKUP = re.compile(r"<[^<>]*>|&[a-z]+;")
@@ -55,6 +59,64 @@ def test_text_without_markup_is_translated_as_ever(translator: Translator, line:
     ((found,),) = MarkupTranslator(translator).translate([line])
     assert (found.text, found.tokens) == (expected.text, expected.tokens)
     assert found.score == pytest.approx(expected.score)
+
+
+SYMBOLS = [*OPENING[:3], *CLOSING[:3], *POINTS[:3]]
+
+
+@pytest.fixture
+def reader(make_model: Callable[..., LoadedModel]) -> Translator:
+    """Return an untrained model that reads markup, and writes symbols at random."""
+    symbols = " ".join(SYMBOLS)
+    model = make_model(2, src=f"a b c d {symbols}", tgt=f"w x {symbols}", markup="html")
+    return Translator(Ensemble((model,))).with_search(beam=3)
+
+
+@same_model
+@given(st.lists(lines, max_size=4))
+def test_a_model_that_reads_markup_loses_nothing(reader: Translator, texts: list[str]) -> None:
+    keeper = MarkupTranslator(reader, "html", [PLACEHOLDER_PATTERN])
+    for line, (translation,) in zip(texts, keeper.translate(texts), strict=True):
+        assert sorted(MARKUP.findall(translation.text)) == sorted(MARKUP.findall(line))
+        assert not has_symbols(translation.text)
+        for kept in ("%s", "{0}", "http://x.org/a", "5px"):
+            assert translation.text.count(kept) == line.count(kept)
+
+
+@same_model
+@given(st.lists(st.sampled_from("abcd"), max_size=6).map(" ".join))
+def test_a_model_that_reads_markup_writes_none_of_its_own(reader: Translator, line: str) -> None:
+    ((plain,),) = reader.translate([line])
+    ((marked,),) = MarkupTranslator(reader, "html").translate([line])
+    assert not has_symbols(plain.text)
+    assert re.sub("[<>]", "", plain.text) == marked.text
+
+
+def test_markup_goes_where_its_symbols_are(reader: Translator) -> None:
+    keeper = MarkupTranslator(reader, "html", [PLACEHOLDER_PATTERN])
+    marked = keeper.take_apart("a <b>b %s</b> c<br/> d")
+    assert keeper.source_text(marked) == f"a {OPENING[0]}b %s{CLOSING[0]} c{POINTS[0]} d"
+    ((translation,),) = reader.translate([keeper.source_text(marked)], alignments=True)
+    written = [OPENING[0], "w", "x", CLOSING[0], "w", POINTS[0], "w"]
+    matrix = torch.full((len(written) + 1, len(translation.src_tokens) + 1), 0.1)
+    alignment = Alignment(translation.src_tokens, written, matrix)
+    by_hand = replace(
+        translation,
+        text=f"{OPENING[0]}w x{CLOSING[0]} w {POINTS[0]}w",
+        tokens=written,
+        alignment=matrix,
+        word_alignment=alignment,
+    )
+    found = keeper.restore(marked, by_hand).replace(" %s", "").replace("%s ", "")
+    assert found == "<b>w x</b> w<br/> w"
+
+
+def test_symbols_in_the_text_are_text(reader: Translator) -> None:
+    line = f"a {POINTS[0]} <b>b</b>"
+    keeper = MarkupTranslator(reader, "html")
+    assert keeper.source_text(keeper.take_apart(line)) == f"a {POINTS[0]} b"
+    ((translation,),) = keeper.translate([line])
+    assert translation.text.count("<b>") == 1
 
 
 def test_lines_of_markup_alone_stay(translator: Translator) -> None:
