@@ -60,7 +60,7 @@ from nmtkit.cli.startup import configure_threads, importing
         default=0.3,
         metavar="X",
         common=True,
-        help="Largest loss of BLEU in percent.",
+        help="Largest loss of BLEU, in points.",
     ),
 )
 @group(HARDWARE, threads_option, batch_size_option)
@@ -80,13 +80,13 @@ def command(
 ) -> None:
     """Make MODEL translate faster with 'nmtkit translate --fast', and check that it stays good.
 
-    The words of the training text are aligned by the model's own attention, which gives a lexical
-    table of candidates: lexicon.gz in the model folder. The dev set is translated as usual, and
-    with candidates and 8-bit products. If BLEU falls by more than --max-loss, each of them is tried
-    alone; if both lose more, it is an error and nothing is written. The result is in fast.json,
-    with the checksums of what was checked: after further training, or for other --params, run the
-    command again. Existing files of these names are replaced. One line with both figures of BLEU is
-    written.
+    Which words translate each other is learned from the training text, with the model's attention,
+    as in 'nmtkit align'. The links give a table of candidates: lexicon.gz in the model folder. The
+    dev set is translated as usual, and with candidates and 8-bit products. If BLEU falls by more
+    than --max-loss, each of them is tried alone; if both lose more, it is an error and nothing is
+    written. The result is in fast.json, with the checksums of what was checked: after further
+    training, or for other --params, run the command again. Existing files of these names are
+    replaced. One line with both figures of BLEU is written.
 
     Examples:
       nmtkit optimize model --train train.en train.fr --dev dev.en dev.fr

@@ -121,7 +121,7 @@ def _at_most_two(
         "--nfc/--no-nfc",
         default=None,
         help="Write characters with accents in one way, Unicode's form NFC."
-        "  [default: --nfc, of raw text]",
+        "  [default: --nfc, where words are found in raw text]",
     ),
     option(
         "--punctuation",
@@ -133,13 +133,13 @@ def _at_most_two(
         "--protected/--no-protected",
         default=None,
         help="Keep tags, entities, addresses, paths and placeholders whole, as tokenizer.perl"
-        " -protected does.  [default: --protected, of raw text]",
+        " -protected does.  [default: --protected, where words are found in raw text]",
     ),
     option(
         "--joiners/--no-joiners",
         default=None,
         help="Mark spacing that detokenisation would not restore by tokens, so that a model learns"
-        " it: 'A ￭ / ￭ B'.  [default: --joiners, of raw text]",
+        " it: 'A ￭ / ￭ B'.  [default: --joiners, where words are found in raw text]",
     ),
     option(
         "--case",

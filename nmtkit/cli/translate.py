@@ -85,8 +85,9 @@ def command(
     sum over the segments, each with its own </s>. --segments writes for each line a JSON list of
     objects with 'source' and 'target', both tokenised, 'score' and 'confidence'.
 
-    With --markup and --protect the model reads the text alone; what was taken out is put back by
-    the alignment, each element and each protected part exactly once, elements nested as they were.
+    With --markup and --protect the model reads the text alone, or, if it was prepared with markup,
+    symbols in place of elements. What was taken out is put back where the model wrote the symbols,
+    else by the alignment: each element and each protected part once, elements nested as they were.
 
     The glossary of --terms has lines 'SOURCE<TAB>TRANSLATION|TRANSLATION', or is TBX. Each term of
     a line, the longest first, has one of its translations in every hypothesis, begun where the

@@ -59,7 +59,7 @@ CONFIG_FILE = "config.toml"
 
 _PARAMETERS = re.compile(r"params\..+\.safetensors")
 _OLD_TEMPORARY = re.compile(r"\.tmp[A-Za-z0-9]{6}")
-"""Temporary files of safetensors, which versions before 0.3 could leave."""
+"""Temporary files of safetensors, which earlier versions could leave."""
 
 OWN_NAMES = {*MAX_FILE_BYTES, SUMS_FILE, PROVENANCE_FILE, METRICS_FILE, CHECKPOINTS, LOCK_FILE}
 OWN_NAMES |= {"tensorboard", FAST_FILE, LEXICON_FILE, CALIBRATION_FILE}

@@ -1,8 +1,8 @@
 """Make a trained model translate faster, and check on a dev set that it stays good.
 
-The lexical table of candidates (Jean et al. 2015) counts the links of the model's own attention
-over its training text. With it, and with 8-bit products, the dev set is translated again; what
-loses more BLEU than allowed is not used.
+The lexical table of candidates (Jean et al. 2015) counts links over the training text, which are
+learned from all its pairs with the model's attention. With it, and with 8-bit products, the dev
+set is translated again; what loses more BLEU than allowed is not used.
 """
 
 import logging
