@@ -30,6 +30,7 @@ from nmtkit.io.fast_record import LEXICON_FILE, read_fast_record
 from nmtkit.io.lines import read_lines
 from nmtkit.model_folder import LoadedModel
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
+from nmtkit.special_symbols import UNK
 from nmtkit.text.atom_placement import place_atoms
 from nmtkit.text.markers import HYPHEN
 from nmtkit.text.markup import Atom, Element, MarkedText, Markup, parse_markup
@@ -76,8 +77,7 @@ class MarkupTranslator:
         self._markup = None if markup is None else Markup(markup)
         signs = [] if self._markup is None else [RAW_SIGNS]
         self._patterns = [*protect, *signs]
-        members = translator.ensemble.members
-        self._reads_markup = all(one.config.text.markup != "none" for one in members)
+        self._symbols = _known_symbols(translator.ensemble.members)
         self._unwanted = [*([SIGN_PATTERN] if PLACEHOLDER_PATTERN in protect else []), *signs]
 
     def translate(
@@ -122,11 +122,13 @@ class MarkupTranslator:
         return replace(marked, atoms=_with_patterns(marked, self._patterns))
 
     def source_text(self, marked: MarkedText) -> str:
-        """Return what the models read of a line: with symbols of its elements, if they know them.
+        """Return what the models read of a line: with symbols of its elements, if they know all.
 
         :param marked: the line, taken apart.
         """
-        return (with_symbols(marked) if self._reads_markup else None) or marked.text
+        text = with_symbols(marked) if self._symbols else None
+        unknown = SYMBOLS - self._symbols
+        return marked.text if text is None or unknown.intersection(text) else text
 
     def restore(self, marked: MarkedText, translation: Translation) -> str:
         """Return the text of a translation with all that was taken out of its source.
@@ -156,7 +158,7 @@ class MarkupTranslator:
     def _places(self, marked: MarkedText, translation: Translation) -> tuple[list[Place], Aligned]:
         """Return the places of the elements in a translation, and that with its protected parts."""
         aligned = self._align(marked, translation)
-        if not self._reads_markup or has_symbols(marked.text):
+        if not self._symbols or has_symbols(marked.text):
             return place_elements(marked.elements, aligned), aligned
         aligned, positions = without_symbols(aligned)
         places = written_places(marked.elements, positions)
@@ -167,7 +169,7 @@ class MarkupTranslator:
         alignment = self._aligned_words(translation)
         words = _plain(alignment.src_words)
         columns = [number for number, word in enumerate(words) if word not in SYMBOLS]
-        if not self._reads_markup or has_symbols(marked.text):
+        if not self._symbols or has_symbols(marked.text):
             columns = [*range(len(words))]
         src = word_offsets([words[number] for number in columns], marked.text)
         tgt = word_offsets(_plain(alignment.tgt_words), translation.text)
@@ -205,6 +207,18 @@ class _MarkedLines:
         """Yield what they read of the lines one by one."""
         for window in self.windows(1):
             yield from window
+
+
+def _known_symbols(members: Sequence[LoadedModel]) -> frozenset[str]:
+    """Return the symbols of markup that all models were trained with, in source and target."""
+    known = SYMBOLS
+    for model in members:
+        trained = known if model.config.text.markup != "none" else frozenset[str]()
+        for vocabulary in (model.src_vocab, model.tgt_vocab):
+            pairs = [(symbol, vocabulary.ids([symbol])[0]) for symbol in trained]
+            trained = frozenset(symbol for symbol, number in pairs if number != UNK)
+        known = trained
+    return known
 
 
 def own_table(model: LoadedModel) -> TranslationTable | None:

@@ -133,6 +133,7 @@ def test_the_manifest_is_complete(tmp_path: Path, train: Files) -> None:
         "escape": False, "nfc": False, "punctuation": False, "protected": False,
         "combining": False, "joiners": False, "case": "keep", "subwords": "joint",
         "tags": [], "raw": False, "glossaries": [], "vocabulary_threshold": 0, "copy_names": False,
+        "markup": "none",
     }  # fmt: skip
     assert manifest["settings"]["merges"] == 9
     assert manifest["settings"]["max_length"] == 7
