@@ -32,7 +32,7 @@ from nmtkit.model_folder import LoadedModel
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.special_symbols import UNK
 from nmtkit.text.atom_placement import place_atoms
-from nmtkit.text.markers import HYPHEN
+from nmtkit.text.markers import SYMBOLS
 from nmtkit.text.markup import Atom, Element, MarkedText, Markup, parse_markup
 from nmtkit.text.markup_placement import (
     Aligned,
@@ -42,11 +42,10 @@ from nmtkit.text.markup_placement import (
     place_elements,
     write_markup,
 )
-from nmtkit.text.markup_symbols import SYMBOLS, has_symbols, with_symbols
+from nmtkit.text.markup_symbols import has_symbols, with_symbols
 from nmtkit.text.protected import PLACEHOLDER_PATTERN, SIGN_PATTERN
 from nmtkit.text.symbol_placement import without_symbols, written_places
 from nmtkit.text.translation_table import TranslationTable
-from nmtkit.text.word_offsets import word_offsets
 
 PLACEHOLDERS_SOURCE = "placeholders"
 """Name of the patterns that are always there."""
@@ -126,7 +125,7 @@ class MarkupTranslator:
 
         :param marked: the line, taken apart.
         """
-        text = with_symbols(marked) if self._symbols else None
+        text = with_symbols(marked) if self._symbols and marked.text.strip() else None
         unknown = SYMBOLS - self._symbols
         return marked.text if text is None or unknown.intersection(text) else text
 
@@ -167,12 +166,12 @@ class MarkupTranslator:
     def _align(self, marked: MarkedText, translation: Translation) -> Aligned:
         """Return a translation with its protected parts, and where its words came from."""
         alignment = self._aligned_words(translation)
-        words = _plain(alignment.src_words)
+        model, words = self._translator.ensemble.first, alignment.src_words
         columns = [number for number, word in enumerate(words) if word not in SYMBOLS]
         if not self._symbols or has_symbols(marked.text):
             columns = [*range(len(words))]
-        src = word_offsets([words[number] for number in columns], marked.text)
-        tgt = word_offsets(_plain(alignment.tgt_words), translation.text)
+        src = model.src_text.offsets([words[number] for number in columns], marked.text)
+        tgt = model.tgt_text.offsets(alignment.tgt_words, translation.text)
         weights = alignment.matrix[: len(tgt), columns].numpy().astype(np.float32)
         aligned = Aligned(translation.text, src, tgt, weights)
         kept = [atom for atom in marked.atoms if not atom.is_text]
@@ -271,8 +270,3 @@ def _with_patterns(marked: MarkedText, patterns: Sequence[re.Pattern[str]]) -> t
                 taken[slice(*found.span())] = True
                 atoms.append(Atom(*found.span(), found[0]))
     return tuple(sorted(atoms, key=lambda atom: (atom.start, atom.end)))
-
-
-def _plain(words: Sequence[str]) -> list[str]:
-    """Return words as they stand in text: with a hyphen in place of Moses's token for it."""
-    return ["-" if word == HYPHEN else word for word in words]

@@ -17,7 +17,6 @@ from nmtkit.text.glossary import Glossary, Occurrence, Term
 from nmtkit.text.markers import JOINED
 from nmtkit.text.memo import Memo
 from nmtkit.text.scripts import is_in_word
-from nmtkit.text.word_offsets import word_offsets
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -126,7 +125,7 @@ class TermFinder:
         if not found:
             return ()
         words, indices = self._model.src_text.join(source_tokens)
-        offsets = word_offsets(words, line)
+        offsets = self._model.src_text.offsets(words, line)
         return tuple(
             tuple(
                 position

@@ -104,7 +104,7 @@ def translation_of(
     if model.config.text.copy_names:
         output_tokens = _with_names(output_tokens, source.names)
     if model.config.text.markup != "none":
-        from nmtkit.text.markup_symbols import SYMBOLS  # rarely needed: start-up
+        from nmtkit.text.markers import SYMBOLS  # rarely needed: start-up
 
         unwanted = SYMBOLS.difference(source.tokens)
         output_tokens = [token for token in output_tokens if token not in unwanted]

@@ -260,7 +260,7 @@ class WindowSearch:
         text = self._ensemble.first.config.text
         symbols = [*PLACEHOLDERS] if text.copy_names else []
         if text.markup != "none":
-            from nmtkit.text.markup_symbols import SYMBOLS  # rarely needed: start-up
+            from nmtkit.text.markers import SYMBOLS  # rarely needed: start-up
 
             symbols += sorted(SYMBOLS)
         return symbols

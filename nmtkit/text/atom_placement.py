@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nmtkit.text.markers import SYMBOLS
 from nmtkit.text.markup import Atom
 from nmtkit.text.markup_placement import Aligned, Weights
 
@@ -100,7 +101,7 @@ class _Claims:
     def replace_words(self) -> list[int]:
         """Claim for the other atoms the words that they became; return those that became none."""
         aligned, missing = self.aligned, []
-        owners = np.array([int(self.claimed[slice(*span)].any()) for span in aligned.tgt]) - 1
+        owners = np.array([int(self._is_taken(span)) for span in aligned.tgt]) - 1
         present = {claim.atom for claim in self.claims}
         for number in [n for n in range(len(self.atoms)) if n not in present]:
             columns = self.columns(number)
@@ -115,6 +116,10 @@ class _Claims:
             self.add(start, end, number)
             owners[slice(*place)] = number
         return missing
+
+    def _is_taken(self, span: tuple[int, int]) -> bool:
+        """Return whether a word is claimed, or a symbol of markup."""
+        return bool(self.claimed[slice(*span)].any()) or self.aligned.text[slice(*span)] in SYMBOLS
 
     def columns(self, number: int) -> "np.ndarray[tuple[int], np.dtype[np.intp]]":
         """Return the source words of an atom."""

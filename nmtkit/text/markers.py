@@ -16,6 +16,11 @@ begins with one of the characters of markers gets `￭` in front, hence no text 
 from collections.abc import Iterable, Sequence
 from unicodedata import category
 
+OPENING, CLOSING, POINTS = "⦃⦅⦇⦉⦋⦑⦓⦕⦗", "⦄⦆⦈⦊⦌⦒⦔⦖⦘", "⧀⧁⧂⧃⧄⧅⧆⧇⧈"
+"""Symbols of the tags of elements with contents, and of elements without (`markup_symbols.py`)."""
+
+SYMBOLS = frozenset(OPENING + CLOSING + POINTS)
+
 HYPHEN = "@-@"
 """Moses's token for a hyphen within a word."""
 

@@ -181,7 +181,7 @@ def write_markup(marked: MarkedText, places: Sequence[Place], aligned: Aligned) 
     for number, element in enumerate(marked.elements):
         children.setdefault(element.parent, []).append(number)
     for numbers in children.values():
-        numbers.sort(key=lambda number: (spans[number][0], number))
+        numbers.sort(key=lambda number: (*spans[number], number))
     parts: list[Part] = []
     position = 0
     waiting = [(number, True) for number in reversed(children.get(-1, []))]

@@ -15,12 +15,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from nmtkit.text.markers import CLOSING, OPENING, POINTS, SYMBOLS
 from nmtkit.text.markup import Element, MarkedText, Markup, parse_markup, tag_events
-
-OPENING, CLOSING, POINTS = "⦃⦅⦇⦉⦋⦑⦓⦕⦗", "⦄⦆⦈⦊⦌⦒⦔⦖⦘", "⧀⧁⧂⧃⧄⧅⧆⧇⧈"
-"""Symbols of the tags of elements with contents, and of elements without."""
-
-SYMBOLS = frozenset(OPENING + CLOSING + POINTS)
 
 _SYMBOL = re.compile(f"[{OPENING}{CLOSING}{POINTS}]")
 _NAME = re.compile(r"</?([\w:.-]+)")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from nmtkit.config import TextConfig
 from nmtkit.text.case_markers import CaseMarkers, capitalize
-from nmtkit.text.markers import CAPITAL, UPPER, spacing, without_markers
+from nmtkit.text.markers import CAPITAL, HYPHEN, UPPER, spacing, without_markers
 from nmtkit.text.names import PLACEHOLDERS, Names, load_names, mask
 from nmtkit.text.normalizer import Normalizer
 from nmtkit.text.scripts import length_in_words, unspaced_characters
@@ -129,15 +129,22 @@ class TextPipeline:
             if has_symbols(line):
                 plain, symbols = take_symbols(line)
                 parts = self._words(plain, tokenized).split()
-                return " ".join(put_symbols(parts, self._offsets(parts, plain), symbols))
+                return " ".join(put_symbols(parts, self.offsets(parts, plain), symbols))
         text = self._uncased_text(line)
         return self._case.apply(text) if self._case is not None and text else text
 
-    def _offsets(self, words: Sequence[str], text: str) -> list[tuple[int, int]]:
-        """Return where words stand in their text; markers stand nowhere."""
+    def offsets(self, words: Sequence[str], text: str) -> list[tuple[int, int]]:
+        """Return where words stand in their text; a tag of the models and markers stand nowhere."""
         from nmtkit.text.word_offsets import word_offsets  # rarely needed: start-up
 
-        return word_offsets(["" if self.marks(word) else word for word in words], text)
+        tags = self._leading_tag(words)
+        shown = ["" if self.marks(word) else word for word in words[len(tags) :]]
+        shown = ["-" if word == HYPHEN else word for word in shown]
+        if self._settings.escape:
+            import html  # start-up
+
+            shown = [html.unescape(word) for word in shown]
+        return word_offsets([*("" for _ in tags), *shown], text)
 
     def _uncased_text(self, line: str) -> str:
         """Return the words of a raw line, separated by blanks, in the case of the text."""
@@ -334,12 +341,13 @@ class TextPipeline:
         tags = self._leading_tag(words)
         words = words[len(tags) :]
         if self._settings.markup != "none":
-            from nmtkit.text.markup_symbols import SYMBOLS, insert_symbols
+            from nmtkit.text.markers import SYMBOLS
+            from nmtkit.text.markup_symbols import insert_symbols
 
             parts = [word for word in words if word not in SYMBOLS]
             if len(parts) < len(words):
                 text = self.sentence(parts)
-                text = insert_symbols(words, self._offsets(parts, text), text)
+                text = insert_symbols(words, self.offsets(parts, text), text)
                 return " ".join([*tags, text])
         if self._case is not None:
             words = self._case.undo(words)

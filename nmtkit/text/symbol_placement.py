@@ -4,9 +4,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from nmtkit.text.markers import SYMBOLS
 from nmtkit.text.markup import Element
 from nmtkit.text.markup_placement import Aligned, Place
-from nmtkit.text.markup_symbols import SYMBOLS, symbols_of
+from nmtkit.text.markup_symbols import symbols_of
 
 Positions = Mapping[str, Sequence[int]]
 """For each symbol of a translation how many other words stand before it, at each of its places."""

@@ -16,7 +16,7 @@ from nmtkit.io.inputs import VerbatimFile
 from nmtkit.io.lines import open_output, read_lines
 from nmtkit.text.case_markers import capitalize, lower
 from nmtkit.text.languages import base_language
-from nmtkit.text.markers import BLANK, JOINED, NO_BREAK
+from nmtkit.text.markers import BLANK, JOINED, NO_BREAK, SYMBOLS
 from nmtkit.text.memo import Memo
 
 TRUECASE = "truecase"
@@ -28,7 +28,7 @@ MAX_ENTRIES = 1_000_000
 _SENTENCE_END = frozenset(".:?!")
 _BEFORE_SENTENCE = frozenset(
     ("(", "[", '"', "'", "&apos;", "&quot;", "&#91;", "&#93;", JOINED, BLANK, NO_BREAK)
-    + ("„", "“", "«", "»", "‚", "‘", "¿", "¡")
+    + ("„", "“", "«", "»", "‚", "‘", "¿", "¡", *sorted(SYMBOLS))
 )
 """Tokens that may stand before the first word of a sentence."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from nmtkit.text.markup_symbols import CLOSING, OPENING, POINTS, SYMBOLS
+from nmtkit.text.markers import CLOSING, OPENING, POINTS, SYMBOLS
 
 Nmtkit = Callable[..., Result]
 

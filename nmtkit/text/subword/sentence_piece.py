@@ -343,7 +343,7 @@ def _learnable(counts: Mapping[str, int]) -> Counter[str]:
 
 def _symbols_in(counts: Mapping[str, int]) -> list[str]:
     """Return the symbols of markup in a text: each is a piece, and in no other."""
-    from nmtkit.text.markup_symbols import SYMBOLS  # only learning needs it: start-up
+    from nmtkit.text.markers import SYMBOLS  # only learning needs it: start-up
 
     found = {symbol for word in counts for symbol in SYMBOLS.intersection(word)}
     return sorted(found)

@@ -16,7 +16,8 @@ from nmtkit.inference.markup_translator import MarkupTranslator, read_patterns
 from nmtkit.inference.translator import Translator
 from nmtkit.inference.word_alignment import Alignment
 from nmtkit.model_folder import LoadedModel
-from nmtkit.text.markup_symbols import CLOSING, OPENING, POINTS, has_symbols
+from nmtkit.text.markers import CLOSING, OPENING, POINTS
+from nmtkit.text.markup_symbols import has_symbols
 from nmtkit.text.protected import PLACEHOLDER_PATTERN
 
 MARKUP = re.compile(r"<[^<>]*>|&[a-z]+;")

@@ -7,12 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmtkit.config import TextConfig
+from nmtkit.text.markers import CLOSING, OPENING, POINTS, SYMBOLS
 from nmtkit.text.markup import Markup, parse_markup
 from nmtkit.text.markup_symbols import (
-    CLOSING,
-    OPENING,
-    POINTS,
-    SYMBOLS,
     has_symbols,
     symbol_pair,
     take_symbols,

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nmtkit.text.markers import CLOSING, OPENING, POINTS, SYMBOLS
 from nmtkit.text.markup import Markup, parse_markup
 from nmtkit.text.markup_placement import Aligned, Place
-from nmtkit.text.markup_symbols import CLOSING, OPENING, POINTS, SYMBOLS
 from nmtkit.text.symbol_placement import without_symbols, written_places
 
 (A, B), (C, D) = zip(OPENING[:2], CLOSING[:2], strict=True)
