@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Coroutine, Mapping
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl
 
+from python_multipart.multipart import parse_options_header
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException, MultiPartParser
@@ -21,6 +22,10 @@ MAX_FIELDS = 50
 
 FORM = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
+
+CHARSETS = (b"utf-8", b"utf8")
+"""Charsets that a form may name. Starlette decodes with any codec of Python, and some of them take
+quadratic time."""
 
 
 class Upload(NamedTuple):
@@ -128,7 +133,21 @@ class _InMemoryParser(MultiPartParser):
     spool_max_size = 1 << 40
 
 
+def _check_charset(kind: str) -> None:
+    """Raise RequestError if a form is in another charset than UTF-8.
+
+    :param kind: the header Content-Type.
+    """
+    try:
+        _, options = parse_options_header(kind)
+    except (ValueError, LookupError) as error:
+        raise RequestError(400, "the form's Content-Type cannot be read") from error
+    if options.get(b"charset", CHARSETS[0]).lower() not in CHARSETS:
+        raise RequestError(400, "the form is not in UTF-8; send it with charset=utf-8, or without")
+
+
 async def _multipart(request: Request, maximum: int) -> Fields:
+    _check_charset(request.headers["content-type"])
     parser = _InMemoryParser(
         request.headers,
         bounded(request, maximum),

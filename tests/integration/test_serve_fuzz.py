@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import time
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -30,6 +31,8 @@ bodies = st.one_of(
 )
 KINDS = ["application/json", "application/x-www-form-urlencoded", "text/xml", "multipart/form-data",
          "multipart/form-data; boundary=x", "", "\xff"]  # fmt: skip
+CHARSETS = ["utf-8", "UTF8", "latin-1", "punycode", "idna", "unicode_escape", "utf-7", "rot13",
+            "zlib", '"punycode"', "", "\xff", "none"]  # fmt: skip
 LITTLE = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -50,6 +53,20 @@ def test_any_request_has_an_answer(server: Running, method, path, kind, body):
     assert answer.status_code < 500
     if answer.status_code >= 400:
         assert isinstance(answer.json()["error"], str)
+
+
+@LITTLE
+@given(st.sampled_from(CHARSETS), st.text(max_size=50))
+def test_a_form_in_any_charset_has_an_answer(server: Running, charset, text):
+    """Starlette decodes with codecs that the client names; some take quadratic time."""
+    part = 'content-disposition: form-data; name="q"'
+    body = f"--x\r\n{part}\r\n\r\n{text}{'a' * 100_001}\r\n--x--\r\n".encode()
+    kind = f"multipart/form-data; charset={charset}; boundary=x".encode("latin-1")
+    started = time.monotonic()
+    answer = server.http.post("/detect", content=body, headers={b"content-type": kind})
+    is_utf8 = charset.lower() in ("utf-8", "utf8")
+    assert answer.status_code == (413 if is_utf8 else 400), answer.text
+    assert time.monotonic() - started < 3
 
 
 @LITTLE
