@@ -13,7 +13,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from nmtkit.serve.errors import JobCancelled, RequestError
+from nmtkit.serve.errors import JobCancelled, RequestError, stopping
 from nmtkit.serve.service import Service
 
 STRICT_POLICY = "default-src 'none'; frame-ancestors 'none'"
@@ -27,6 +27,12 @@ SAFETY = {
     "cache-control": "no-store",
 }
 """Headers of every answer, unless it has its own."""
+
+WATCHED = ("/health", "/ready", "/metrics")
+"""Endpoints for those who watch the server, who are not logged, and answered however full it is."""
+
+FULL_SECONDS = 5
+"""Time after which to try again when there are too many connections."""
 
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 
@@ -59,7 +65,15 @@ class Entrance:
         else:
             await self._app(scope, receive, send)
 
-    def refusal(self, headers: Headers) -> RequestError | None:
+    def _refusal(self, scope: Scope, headers: Headers) -> RequestError | None:
+        """Return why a request is refused before it is read."""
+        limit = self._service.limits.connections
+        if len(self._service.connections) > limit and scope["path"] not in WATCHED:
+            self._service.metrics.rejected.add("connections")
+            return RequestError(503, "too many connections; try again later", FULL_SECONDS)
+        return self._foreign(headers)
+
+    def _foreign(self, headers: Headers) -> RequestError | None:
         """Return why a request is refused by the name it calls or the page it comes from.
 
         A page from elsewhere could otherwise reach a server on the user's own machine, by its
@@ -115,9 +129,12 @@ class Entrance:
 
     def _early_answer(self, scope: Scope, headers: Headers) -> Response | None:
         """Return the answer to a refused request, or to a browser's question before one."""
-        refusal = self.refusal(headers)
+        refusal = self._refusal(scope, headers)
         if refusal is not None:
-            return error_response(refusal)
+            response = error_response(refusal)
+            if refusal.status == 503:  # leave room for others
+                response.headers["connection"] = "close"
+            return response
         if scope["method"] == "OPTIONS" and "origin" in headers:
             allowed = {
                 "access-control-allow-methods": "GET, POST",
@@ -144,7 +161,7 @@ class Entrance:
         endpoint = endpoint_of(scope)
         self._service.metrics.requests.add(endpoint, str(status))
         self._service.metrics.latency.add(seconds, endpoint)
-        if endpoint in ("/health", "/ready", "/metrics"):
+        if endpoint in WATCHED:
             return
         client = scope["client"][0] if scope.get("client") else None
         self._service.journal.write(
@@ -158,10 +175,14 @@ class Entrance:
         )
 
     async def _answer_websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self.refusal(Headers(scope=scope)) is not None or self._service.is_draining:
+        refusal = self._refusal(scope, Headers(scope=scope))
+        if refusal is None and self._service.is_draining:
+            refusal = stopping()
+        if refusal is not None:
             await receive()
-            await send({"type": "websocket.close", "code": 1008})  # refused with 403
-            return
+            response = error_response(refusal)
+            response.headers.update(SAFETY)
+            return await response(scope, receive, send)
         self._service.journal.write("websocket_opened")
         try:
             await self._app(scope, receive, send)

@@ -15,5 +15,10 @@ class RequestError(Exception):
         self.retry_after = retry_after
 
 
+def stopping() -> RequestError:
+    """Return the answer to requests that come, or are not answered yet, when the server stops."""
+    return RequestError(503, "the server is stopping; try again soon", 5)
+
+
 class JobCancelled(Exception):
     """The work was cancelled by its client."""

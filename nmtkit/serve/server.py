@@ -10,6 +10,7 @@ import uvicorn
 
 from nmtkit.errors import ConfigError, NmtkitError
 from nmtkit.serve.app import make_app
+from nmtkit.serve.connection import TimedConnection
 from nmtkit.serve.service import Service
 from nmtkit.serve.settings import ServerSettings
 
@@ -89,18 +90,18 @@ class Server(uvicorn.Server):
                 log_level="critical",
                 access_log=False,
                 lifespan="off",
-                http="h11",
+                http=TimedConnection,
                 ws="websockets-sansio",
                 ws_max_size=limits.body,
                 proxy_headers=False,
                 server_header=False,
-                limit_concurrency=limits.connections,
                 timeout_keep_alive=KEEP_ALIVE_SECONDS,
                 timeout_graceful_shutdown=5,
                 h11_max_incomplete_event_size=MAX_HEADER_BYTES,
             )
         )
         self._service, self._listener = service, listener
+        service.connections = self.server_state.connections
         self._failure: NmtkitError | None = None
         self._draining: asyncio.Task[None] | None = None
         self._reloading: asyncio.Task[None] | None = None

@@ -1,13 +1,13 @@
 """What all endpoints share: who asks, what may be asked, and the way to the engine."""
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from starlette.requests import HTTPConnection, Request
 
 from nmtkit.serve.engine import Engine
-from nmtkit.serve.errors import JobCancelled, RequestError
+from nmtkit.serve.errors import JobCancelled, RequestError, stopping
 from nmtkit.serve.fields import clean, flag_field, text_field
 from nmtkit.serve.job import Job, LineResult
 from nmtkit.serve.journal import Journal
@@ -41,6 +41,7 @@ class Service:
         self.engine = Engine(settings.models, settings.limits, self.journal, self.metrics)
         self.languages = Languages(settings.models.folders)
         self.is_draining = False
+        self.connections: Collection[object] = ()  # those that are open
         self._rates = RateLimit(settings.limits.rate)
         self._keys: Keys | None = None
         self.read_keys()
@@ -69,7 +70,7 @@ class Service:
         address = connection.client.host if connection.client else "local"
         client = f"address {address}"
         if self.is_draining:
-            raise RequestError(503, "the server is stopping; try again soon", 5)
+            raise stopping()
         if self._keys is not None:
             key = fields.get("api_key") or _bearer(connection)
             if not isinstance(key, str) or not key:

@@ -361,6 +361,54 @@ def test_a_body_that_comes_too_slowly_is_refused(model):
             assert connection.recv(100).startswith(b"HTTP/1.1 408 ")
 
 
+HEADER = b"POST /translate HTTP/1.1\r\nhost: localhost\r\n"
+
+
+def test_a_connection_without_a_request_is_closed(model, monkeypatch):
+    import socket
+
+    monkeypatch.setattr("nmtkit.serve.connection.HEADER_SECONDS", 0.5)
+    whole = b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n"
+    refused = b"GET /translate HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9999\r\n\r\n"
+    with running(model) as server:
+        for parts in ([], [HEADER], [whole, HEADER], [refused, b"{"]):
+            with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+                for part in parts:
+                    connection.sendall(part)
+                    time.sleep(0.1)
+                while connection.recv(1_000):
+                    continue
+        server.wait_until(lambda: len(server.service.connections) == 0)
+        with server.socket("/stream") as stream, httpx.Client(base_url=server.url) as client:
+            for _ in range(2):
+                assert client.get("/languages").status_code == 200
+                time.sleep(1)
+            stream.send(json.dumps({"id": 1, "text": "one", "source": "en", "target": "fr"}))
+            assert json.loads(stream.recv(timeout=20))["id"] == 1
+
+
+def test_too_many_connections_are_refused(model):
+    from websockets.exceptions import InvalidStatus
+
+    with running(model, Limits(connections=2)) as server:
+        assert server.http.get("/languages").status_code == 200
+        with server.socket("/stream"), httpx.Client(base_url=server.url) as client:
+            answer = client.get("/languages")
+            assert answer.status_code == 503 and "too many connections" in answer.json()["error"]
+            assert int(answer.headers["retry-after"]) > 0
+            assert answer.headers["x-content-type-options"] == "nosniff"
+            assert answer.headers["connection"] == "close"
+            for path in ("/health", "/ready", "/metrics"):
+                assert client.get(path).status_code == 200
+            with pytest.raises(InvalidStatus) as caught:
+                server.socket("/stream")
+            refused = caught.value.response
+            assert refused.status_code == 503 and int(refused.headers["retry-after"]) > 0
+            assert json.loads(refused.body or b"")["error"]
+        server.wait_until(lambda: len(server.service.connections) < 2)
+        assert server.http.get("/languages").status_code == 200
+
+
 def test_a_request_that_takes_too_long_is_ended(model):
     with running(model, Limits(seconds=0.2, characters=10**6), cores=1) as server:
         answer = server.translate(q="one two three four five six\n" * 1_900)
