@@ -210,13 +210,12 @@ class _MarkedLines:
 
 def _known_symbols(members: Sequence[LoadedModel]) -> frozenset[str]:
     """Return the symbols of markup that all models were trained with, in source and target."""
+    if any(model.config.text.markup == "none" for model in members):
+        return frozenset()
     known = SYMBOLS
-    for model in members:
-        trained = known if model.config.text.markup != "none" else frozenset[str]()
-        for vocabulary in (model.src_vocab, model.tgt_vocab):
-            pairs = [(symbol, vocabulary.ids([symbol])[0]) for symbol in trained]
-            trained = frozenset(symbol for symbol, number in pairs if number != UNK)
-        known = trained
+    for vocabulary in (v for model in members for v in (model.src_vocab, model.tgt_vocab)):
+        pairs = [(symbol, vocabulary.ids([symbol])[0]) for symbol in known]
+        known = frozenset(symbol for symbol, number in pairs if number != UNK)
     return known
 
 

@@ -133,6 +133,7 @@ def test_every_option_reaches_the_manifest(
     options += ["--clean", "none", "--rule", "digits=0.25", "--near-dedup", "src"]
     options += ["--leakage", "drop-any"]
     options += ["--no-nfc", "--punctuation", "--no-joiners", "--no-copy-names"]
+    options += ["--markup", "xml"]
     options += ["--case", "truecase", "--held-out", 3]
     options += ["--glossary", "x+", "--vocabulary-threshold", "2"]
     nmtkit(
@@ -154,6 +155,7 @@ def test_every_option_reaches_the_manifest(
         "escape": True, "nfc": False, "punctuation": True, "protected": True, "combining": True,
         "joiners": False, "case": "truecase", "copy_names": False, "subwords": "separate",
         "tags": [], "raw": False, "glossaries": ["x+"], "vocabulary_threshold": 2,
+        "markup": "xml",
     }  # fmt: skip
     assert manifest["settings"] == {
         "max_length": 30, "max_ratio": 4.5, "dedup": True, "merges": 7, "codes": [],

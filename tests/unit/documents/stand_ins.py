@@ -7,10 +7,12 @@ from typing import Any, cast
 
 import torch
 
+from nmtkit.config import TextConfig
 from nmtkit.inference.document import TranslatedDocument, translate_document
 from nmtkit.inference.translation import Translation
 from nmtkit.inference.translator import Translator
 from nmtkit.inference.word_alignment import Alignment
+from nmtkit.text.pipeline import TextPipeline
 
 Change = Callable[[str], str]
 """What becomes of each word."""
@@ -28,9 +30,14 @@ class StandIn:
 
     def __init__(self, change: Change, source: str = "en", target: str = "fr") -> None:
         self._change = change
-        text = SimpleNamespace(src_language=source, tgt_language=target)
-        config = SimpleNamespace(text=text)
-        self.ensemble = SimpleNamespace(first=SimpleNamespace(path=None, config=config))
+        text = TextConfig(src_language=source, tgt_language=target)
+        model = SimpleNamespace(
+            path=None,
+            config=SimpleNamespace(text=text),
+            src_text=TextPipeline(source, text, None),
+            tgt_text=TextPipeline(target, text, None),
+        )
+        self.ensemble = SimpleNamespace(first=model, members=(model,))
         self.texts: list[list[str]] = []
 
     def translate(self, lines: Iterable[str], **_: Any) -> Iterator[list[Translation]]:
