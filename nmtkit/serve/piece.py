@@ -13,7 +13,7 @@ from nmtkit.serve.task import Task, TermPairs
 from nmtkit.text.glossary import Glossary, Term
 from nmtkit.text.glossary_file import parse_term
 from nmtkit.text.markers import HYPHEN
-from nmtkit.text.word_offsets import word_offsets
+from nmtkit.text.pipeline import TextPipeline
 
 LineResult = dict[str, Any]
 """What clients learn about a line: see `line_result`."""
@@ -152,6 +152,7 @@ def _details(line: str, best: Translation, translator: Translator) -> LineResult
     alignment = best.word_alignment
     if alignment is None or best.alignment is None:
         return {"source_words": [], "target_words": [], "alignment": [], "word_scores": []}
+    model = translator.ensemble.first
     sources, targets = len(alignment.src_words), len(alignment.tgt_words)
     weights = alignment.matrix[:targets, :sources].tolist()
     links = [
@@ -161,20 +162,18 @@ def _details(line: str, best: Translation, translator: Translator) -> LineResult
         if weight >= MIN_WEIGHT
     ]
     return {
-        "source_words": _placed(alignment.src_words, line),
-        "target_words": _placed(alignment.tgt_words, best.text),
+        "source_words": _placed(alignment.src_words, line, model.src_text),
+        "target_words": _placed(alignment.tgt_words, best.text, model.tgt_text),
         "alignment": links,
         "word_scores": _word_scores(best, translator),
     }
 
 
-def _placed(words: Sequence[str], text: str) -> list[dict[str, Any]]:
+def _placed(words: Sequence[str], text: str, pipeline: TextPipeline) -> list[dict[str, Any]]:
     """Return words with the offsets in a text, in characters, where they begin and end."""
-    plain = ["-" if word == HYPHEN else word for word in words]
-    places = word_offsets(plain, text)
     return [
-        {"text": word, "start": start, "end": end}
-        for word, (start, end) in zip(plain, places, strict=True)
+        {"text": "-" if word == HYPHEN else word, "start": start, "end": end}
+        for word, (start, end) in zip(words, pipeline.offsets(words, text), strict=True)
     ]
 
 
