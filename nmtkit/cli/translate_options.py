@@ -162,7 +162,7 @@ class ResultOptions:
 
     @property
     def format(self) -> Format:
-        """The format of the translations of a line."""
+        """Return the format of the translations of a line."""
         if self.counts or self.as_json:  # they exclude each other
             return "counts" if self.counts else "json"
         if self.n_best is not None or (self.sample or 1) > 1:
@@ -180,12 +180,12 @@ class ConfidenceOptions:
 
     @property
     def are_wanted(self) -> bool:
-        """Whether translations need confidences."""
+        """Return whether translations need confidences."""
         return self.confidence or self.min_confidence is not None
 
     @property
     def format(self) -> ConfidenceFormat:
-        """How confidences are written."""
+        """Return how confidences are written."""
         marks = self.low_confidence == "mark"
         return ConfidenceFormat(self.confidence, self.min_confidence or 0.0, marks)
 

@@ -30,7 +30,6 @@ from nmtkit.io.fast_record import LEXICON_FILE, read_fast_record
 from nmtkit.io.lines import read_lines
 from nmtkit.model_folder import LoadedModel
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
-from nmtkit.special_symbols import UNK
 from nmtkit.text.atom_placement import place_atoms
 from nmtkit.text.markers import SYMBOLS
 from nmtkit.text.markup import Atom, Element, MarkedText, Markup, parse_markup
@@ -157,19 +156,22 @@ class MarkupTranslator:
     def _places(self, marked: MarkedText, translation: Translation) -> tuple[list[Place], Aligned]:
         """Return the places of the elements in a translation, and that with its protected parts."""
         aligned = self._align(marked, translation)
-        if not self._symbols or has_symbols(marked.text):
+        if not self._reads_symbols(marked):
             return place_elements(marked.elements, aligned), aligned
         aligned, positions = without_symbols(aligned)
         places = written_places(marked.elements, positions)
         return places or place_elements(marked.elements, aligned), aligned
 
+    def _reads_symbols(self, marked: MarkedText) -> bool:
+        """Return whether symbols stand for markup: the text has none of its own."""
+        return bool(self._symbols) and not has_symbols(marked.text)
+
     def _align(self, marked: MarkedText, translation: Translation) -> Aligned:
         """Return a translation with its protected parts, and where its words came from."""
         alignment = self._aligned_words(translation)
         model, words = self._translator.ensemble.first, alignment.src_words
-        columns = [number for number, word in enumerate(words) if word not in SYMBOLS]
-        if not self._symbols or has_symbols(marked.text):
-            columns = [*range(len(words))]
+        symbols = SYMBOLS if self._reads_symbols(marked) else frozenset[str]()
+        columns = [number for number, word in enumerate(words) if word not in symbols]
         src = model.src_text.offsets([words[number] for number in columns], marked.text)
         tgt = model.tgt_text.offsets(alignment.tgt_words, translation.text)
         weights = alignment.matrix[: len(tgt), columns].numpy().astype(np.float32)
@@ -212,11 +214,8 @@ def _known_symbols(members: Sequence[LoadedModel]) -> frozenset[str]:
     """Return the symbols of markup that all models were trained with, in source and target."""
     if any(model.config.text.markup == "none" for model in members):
         return frozenset()
-    known = SYMBOLS
-    for vocabulary in (v for model in members for v in (model.src_vocab, model.tgt_vocab)):
-        pairs = [(symbol, vocabulary.ids([symbol])[0]) for symbol in known]
-        known = frozenset(symbol for symbol, number in pairs if number != UNK)
-    return known
+    sides = [side for model in members for side in (model.src_vocab, model.tgt_vocab)]
+    return frozenset(symbol for symbol in SYMBOLS if all(symbol in side for side in sides))
 
 
 def own_table(model: LoadedModel) -> TranslationTable | None:

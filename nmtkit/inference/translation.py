@@ -11,9 +11,8 @@ from nmtkit.config import SearchConfig
 from nmtkit.inference.word_alignment import Alignment, JoinedTokens, best_sources, word_alignment
 from nmtkit.model_folder import LoadedModel
 from nmtkit.search.hypothesis import Hypothesis
-from nmtkit.special_symbols import UNK, UNK_WORD
+from nmtkit.special_symbols import UNK_WORD
 from nmtkit.text.names import PLACEHOLDERS, unmask
-from nmtkit.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from nmtkit.inference.prefixes import LinePrefix
@@ -140,22 +139,14 @@ def aligned_words(
 
 
 def complete_first(
-    hypotheses: Sequence[Hypothesis],
-    source: Sequence[str],
-    vocabulary: Vocabulary,
-    symbols: Sequence[str],
+    hypotheses: Sequence[Hypothesis], source: Sequence[str], symbols: Mapping[str, int]
 ) -> list[Hypothesis]:
     """Put hypotheses first that have each of some symbols as often as the source, in their order.
 
     :param source: tokens of the source.
-    :param vocabulary: of the target.
-    :param symbols: placeholders of names, and symbols of markup.
+    :param symbols: placeholders of names, and symbols of markup, with their target ids.
     """
-    wanted = {
-        number: source.count(symbol)
-        for symbol, number in zip(symbols, vocabulary.ids(symbols), strict=True)
-        if number != UNK
-    }
+    wanted = {number: source.count(symbol) for symbol, number in symbols.items()}
 
     def difference(hypothesis: Hypothesis) -> int:
         return sum(abs(hypothesis.ids.count(i) - count) for i, count in wanted.items())

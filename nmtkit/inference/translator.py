@@ -36,9 +36,7 @@ from nmtkit.inference.stream_batching import (
     share_batches,
     windows_with_prefixes,
 )
-from nmtkit.inference.translation import (
-    Translation,
-)
+from nmtkit.inference.translation import Translation
 from nmtkit.inference.window_search import LineSeeds, NBest, Window, WindowSearch
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.search.search_settings import check_settings

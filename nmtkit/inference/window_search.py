@@ -159,8 +159,7 @@ class WindowSearch:
         self, window: Window, batches: Batches, n_best: int, alignments: bool
     ) -> list[NBest]:
         """Find the n best translations of the sentences of some batches, in their order."""
-        first, sources = self._ensemble.first, window.sources
-        symbols = self._symbols
+        sources, symbols = window.sources, self._symbols
         width = hypotheses_to_rerank(self.search, n_best)
         width = max(width, self.search.beam) if symbols or self._prefers_terms else width
         with self._ensemble.error_context():
@@ -182,7 +181,7 @@ class WindowSearch:
         if symbols:
             lines = (sources[number][0] for batch in batches for number in batch)
             n_best_lists = [
-                complete_first(n_best, line, first.tgt_vocab, symbols)
+                complete_first(n_best, line, symbols)
                 for n_best, line in zip(n_best_lists, lines, strict=True)
             ]
         n_best_lists = [hypotheses[:n_best] for hypotheses in n_best_lists]
@@ -255,15 +254,16 @@ class WindowSearch:
         return self._terms is not None and self._terms.mode == "soft"
 
     @property
-    def _symbols(self) -> list[str]:
-        """Tokens that a translation has as often as its source."""
-        text = self._ensemble.first.config.text
+    def _symbols(self) -> dict[str, int]:
+        """Return the tokens that a translation has as often as its source, with their ids."""
+        text, vocabulary = self._ensemble.first.config.text, self._ensemble.first.tgt_vocab
         symbols = [*PLACEHOLDERS] if text.copy_names else []
         if text.markup != "none":
             from nmtkit.text.markers import SYMBOLS  # rarely needed: start-up
 
             symbols += sorted(SYMBOLS)
-        return symbols
+        known = [symbol for symbol in symbols if symbol in vocabulary]
+        return dict(zip(known, vocabulary.ids(known), strict=True))
 
     def samples(
         self, window: Window, batches: Batches, n: int, seeds: LineSeeds, alignments: bool

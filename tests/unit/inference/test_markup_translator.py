@@ -40,6 +40,13 @@ def translator(make_model: Callable[..., LoadedModel]) -> Translator:
     return Translator(Ensemble((model,))).with_search(beam=3)
 
 
+def check_that_all_came_back(line: str, translation: str) -> None:
+    """Check that a translation has the markup and the placeholders of its line, each as often."""
+    assert sorted(MARKUP.findall(translation)) == sorted(MARKUP.findall(line))
+    for kept in ("%s", "{0}", "http://x.org/a", "5px"):
+        assert translation.count(kept) == line.count(kept)
+
+
 @same_model
 @given(st.lists(lines, max_size=4))
 def test_nothing_is_lost_and_nothing_comes_twice(translator: Translator, texts: list[str]) -> None:
@@ -48,9 +55,7 @@ def test_nothing_is_lost_and_nothing_comes_twice(translator: Translator, texts: 
     assert len(results) == len(texts)
     for line, translations in zip(texts, results, strict=True):
         for translation in translations:
-            assert sorted(MARKUP.findall(translation.text)) == sorted(MARKUP.findall(line))
-            for kept in ("%s", "{0}", "http://x.org/a", "5px"):
-                assert translation.text.count(kept) == line.count(kept)
+            check_that_all_came_back(line, translation.text)
 
 
 @same_model
@@ -78,10 +83,8 @@ def reader(make_model: Callable[..., LoadedModel]) -> Translator:
 def test_a_model_that_reads_markup_loses_nothing(reader: Translator, texts: list[str]) -> None:
     keeper = MarkupTranslator(reader, "html", [PLACEHOLDER_PATTERN])
     for line, (translation,) in zip(texts, keeper.translate(texts), strict=True):
-        assert sorted(MARKUP.findall(translation.text)) == sorted(MARKUP.findall(line))
+        check_that_all_came_back(line, translation.text)
         assert not has_symbols(translation.text)
-        for kept in ("%s", "{0}", "http://x.org/a", "5px"):
-            assert translation.text.count(kept) == line.count(kept)
 
 
 @same_model
