@@ -12,6 +12,7 @@ from nmtkit.report.styles import curve_style
 
 PANEL_SIZE = (4.2, 3.4)  # inches
 COLUMNS = 3
+MOST_TICKS = 8
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Panel:
     """One plot.
 
     lines: points (x, y) by name; expected: the points predicted for each name, drawn as a dotted
-    line in the same colour.
+    line in the same colour; ticks: values that a logarithmic x axis shows beside the measured ones.
     """
 
     title: str
@@ -28,6 +29,7 @@ class Panel:
     lines: Mapping[str, Sequence[tuple[float, Spread]]]
     expected: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
     logarithmic: str = ""  # axes: "x", "xy" or none
+    ticks: Sequence[float] = ()
 
 
 def draw(path: Path, panels: Sequence[Panel], title: str) -> None:
@@ -45,13 +47,15 @@ def draw(path: Path, panels: Sequence[Panel], title: str) -> None:
         return
     settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "nmtkit", "font.size": 9}
     with matplotlib.rc_context(settings):
-        columns = min(COLUMNS, len(panels))
+        columns = min(COLUMNS if len(panels) != 4 else 2, len(panels))
         rows = -(-len(panels) // columns)
         figure = Figure(
             figsize=(PANEL_SIZE[0] * columns, PANEL_SIZE[1] * rows), layout="constrained"
         )
+        systems = list(dict.fromkeys(name for panel in panels for name in panel.lines))
         for number, panel in enumerate(panels, start=1):
-            _fill(figure.add_subplot(rows, columns, number), panel)
+            _fill(figure.add_subplot(rows, columns, number), panel, systems)
+        _add_legend(figure)
         path.parent.mkdir(parents=True, exist_ok=True)
         is_svg = path.suffix == ".svg"
         metadata = {"Date": None, "Creator": None} if is_svg else None
@@ -60,11 +64,12 @@ def draw(path: Path, panels: Sequence[Panel], title: str) -> None:
         path.write_bytes(label_svg(path.read_bytes(), title, describe_lines(figure)))
 
 
-def _fill(axes: Any, panel: Panel) -> None:
-    for system, (name, points) in enumerate(panel.lines.items()):
+def _fill(axes: Any, panel: Panel, systems: Sequence[str]) -> None:
+    """Draw the panel; a system has the style of its place among all `systems`."""
+    for name, points in panel.lines.items():
         across = [x for x, _ in points]
         spreads = [spread for _, spread in points]
-        style = curve_style(system, len(points))
+        style = curve_style(systems.index(name), len(points))
         axes.plot(across, [spread.median for spread in spreads], **style, label=name)
         ends = [spread.low for spread in spreads], [spread.high for spread in spreads]
         axes.fill_between(across, *ends, color=style["color"], alpha=0.15, linewidth=0)
@@ -77,6 +82,7 @@ def _fill(axes: Any, panel: Panel) -> None:
         if axis in panel.logarithmic:
             scale("log")
             (axes.xaxis if axis == "x" else axes.yaxis).set_major_formatter(_plain_number)
+            _label_few_values(axes, axis, panel)
         else:
             limit(0)
             axes.locator_params(axis=axis, nbins=6)
@@ -86,8 +92,27 @@ def _fill(axes: Any, panel: Panel) -> None:
     axes.grid(alpha=0.3)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-    if len(panel.lines) > 1:
-        axes.legend(frameon=False)
+
+
+def _add_legend(figure: Any) -> None:
+    """Name the systems of all panels once, below them."""
+    lines = {}
+    for axes in figure.axes:
+        lines.update(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+    if len(lines) > 1:
+        columns = 2 if len(lines) > 4 else len(lines)
+        figure.legend(
+            lines.values(), lines, loc="outside lower center", ncols=columns, frameon=False
+        )
+
+
+def _label_few_values(axes: Any, axis: str, panel: Panel) -> None:
+    """Put the ticks of a logarithmic x axis at the measured values, if these are few."""
+    values = sorted({x for points in panel.lines.values() for x, _ in points} | set(panel.ticks))
+    if axis == "x" and len(values) <= MOST_TICKS:
+        axes.set_xticks(values)
+        axes.minorticks_off()
+        axes.set_xlim(values[0] / 1.15, values[-1] * 1.15)
 
 
 def _plain_number(value: float, _: int) -> str:

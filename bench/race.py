@@ -13,7 +13,10 @@ of the test set (beam 5), joined to raw text, are scored by sacreBLEU; of anothe
 the best counts, by the test set itself. Each --variant of nmtkit has some settings in place of the
 planned ones. What was measured is kept in `--work`: a race that was interrupted goes on, and
 `--measured` reports so far. `--keep FOLDER` keeps all translations with their figures, so that
-examples/kept_outputs.py can compute these again.
+examples/kept_outputs.py can compute these again. Figures that an earlier race wrote by `--output
+race.md`, into race.json, are reported and drawn again without racing:
+
+    python bench/race.py --results bench/race_zen4.json --picture docs/explanation/race.svg
 """
 
 import argparse
@@ -24,7 +27,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from corpus import Text
 from languages import RecipeNmtkit, join_pieces, scores_of
@@ -89,6 +91,33 @@ class Result:
     chrf: float
     updates: int
     minutes: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """What the report says of a system on a text after some minutes.
+
+    updates: 0 where the system itself decides.
+    """
+
+    text: str
+    minutes: float
+    system: str
+    setting: str
+    updates: int
+    wall_minutes: float | None
+    bleu: float
+    chrf: float
+
+    def cells(self) -> list[str]:
+        """Return the columns of the table."""
+        wall = "" if self.wall_minutes is None else f"{self.wall_minutes:.2f}"
+        updates = f"{self.updates:,}" if self.updates else ""
+        names = [self.text, f"{self.minutes:g}", self.system, self.setting]
+        return [*names, updates, wall, f"{self.bleu:.1f}", f"{self.chrf:.1f}"]
+
+
+HEADER = ["text", "minutes", "system", "setting", "updates", "wall minutes", "BLEU", "chrF"]
 
 
 @dataclass(frozen=True)
@@ -228,27 +257,37 @@ def systems_of(
             yield system, f"n = {n}, batches of {tokens:,}", Sizes(n, n, n, n), tokens
 
 
-def best_of(
-    entries: Sequence[Entry], kept: Path | None = None
-) -> dict[tuple[str, float, str], tuple[Entry, Result]]:
+def best_of(entries: Sequence[Entry], kept: Path | None = None) -> list[Row]:
     """Measure all entries; return the best setting of each text, time and system.
 
     :param kept: folder that gets all translations and their figures.
     """
-    best: dict[tuple[str, float, str], tuple[Entry, Result]] = {}
+    best: dict[tuple[str, float, str], Row] = {}
     for entry in entries:
-        key = entry.text.name, entry.minutes, entry.system.name
         result = entry.result()
         if kept:
             entry.keep(kept)
-        if key not in best or result.bleu > best[key][1].bleu:
-            best[key] = entry, result
-    return best
+        key = entry.text.name, entry.minutes, entry.system.name
+        row = Row(*key, entry.setting, result.updates, result.minutes, result.bleu, result.chrf)
+        if key not in best or row.bleu > best[key].bleu:
+            best[key] = row
+    return list(best.values())
+
+
+def read_rows(files: Sequence[Path]) -> list[Row]:
+    """Return the rows that earlier races wrote.
+
+    :raises BenchError: a file does not hold such rows.
+    """
+    try:
+        return [Row(**row) for file in files for row in json.loads(file.read_bytes())]
+    except (OSError, ValueError, TypeError) as error:
+        raise BenchError(f"--results: not figures of a race: {error}") from error
 
 
 def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--text", action="append", required=True, help="SRC-TGT=FOLDER")
+    parser.add_argument("--text", action="append", default=[], help="SRC-TGT=FOLDER")
     parser.add_argument("--peers", type=Path, help="folder that bench/peers/build.sh filled")
     parser.add_argument("--minutes", nargs="+", type=float, default=[2, 5, 10, 20, 40])
     parser.add_argument("--hidden", nargs="+", type=int, default=[128, 256], help="of the peers")
@@ -261,44 +300,40 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--work", type=Path, default=Path("build/bench/race"))
     parser.add_argument("--measured", action="store_true", help="report what is measured, no more")
+    parser.add_argument(
+        "--results", nargs="+", type=Path, default=[], help="JSON that --output wrote: no race"
+    )
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="for translations and figures")
     parser.add_argument("--output", type=Path)
     parser.add_argument("--picture", type=Path)
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if not (options.text or options.results):
+        parser.error("give the texts to race on, --text, or figures of earlier races, --results")
+    return options
 
 
-def panels_of(best: dict[tuple[str, float, str], tuple[Entry, Result]]) -> list[Panel]:
+def panels_of(rows: Sequence[Row]) -> list[Panel]:
     """Return a panel for each text: BLEU by minutes."""
     lines: dict[str, dict[str, list[tuple[float, Spread]]]] = {}
-    for (text, minutes, system), (_, result) in sorted(best.items()):
-        points = lines.setdefault(text, {}).setdefault(system, [])
-        points.append((minutes, Spread.of([result.bleu])))
+    marks = sorted({row.minutes for row in rows})
+    for row in sorted(rows, key=lambda row: row.minutes):
+        points = lines.setdefault(row.text, {}).setdefault(row.system, [])
+        points.append((row.minutes, Spread.of([row.bleu])))
     return [
-        Panel(text, "minutes of two threads", "BLEU", systems, logarithmic="x")
+        Panel(text, "minutes of two threads", "BLEU", systems, logarithmic="x", ticks=marks)
         for text, systems in lines.items()
     ]
 
 
 def main(arguments: Sequence[str]) -> int:
     options = options_of(arguments)
-    best = best_of(list(entries_of(options)), options.keep)
-    header = ["text", "minutes", "system", "setting", "BLEU", "chrF", "wall minutes"]
-    rows = [
-        [
-            text,
-            f"{minutes:g}",
-            system,
-            entry.setting,
-            f"{result.bleu:.1f}",
-            f"{result.chrf:.1f}",
-            f"{result.minutes:.2f}",
-        ]
-        for (text, minutes, system), (entry, result) in best.items()
-    ]
-    figures: list[dict[str, Any]] = [dict(zip(header, row, strict=True)) for row in rows]
-    write_report(options.output, f"{machine()}\n\n{table(header, rows)}", figures)
+    rows = read_rows(options.results) or best_of(list(entries_of(options)), options.keep)
+    markdown = table(HEADER, [row.cells() for row in rows])
+    if not options.results:
+        markdown = f"{machine()}\n\n{markdown}"
+    write_report(options.output, markdown, [asdict(row) for row in rows])
     if options.picture:
-        draw(options.picture, panels_of(best), "BLEU of each system against training time")
+        draw(options.picture, panels_of(rows), "BLEU of each system against training time")
     return 0
 
 
