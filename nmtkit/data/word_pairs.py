@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nmtkit.data.corpus import Corpus, Ids
-from nmtkit.text.link_cells import LinkCells, PriorLinks, shares
+from nmtkit.text.pair_cells import PairCells, TokenPair, Weights
 from nmtkit.text.term_words import TermWords
 
 ROUNDS = 4
@@ -70,11 +70,14 @@ class WordPairs(NamedTuple):
         :param max_cells: pairs of positions to learn from.
         :raises DataError: the files are damaged.
         """
-        cells = LinkCells.of(_prior_links(corpus, max_cells), tgt_words)
-        sources, targets = cells.sources, cells.targets
+        cells = PairCells.of(_token_pairs(corpus, max_cells), tgt_words)
+        sources, targets = np.divmod(cells.keys, tgt_words)
         strengths = np.ones(len(cells.keys))
         for _ in range(ROUNDS):
-            counts = cells.counts(cells.weights(strengths))
+            known = cells.forward * strengths.astype(np.float32)[cells.words]
+            weights = cells.shares_of_targets(known)
+            sums = np.bincount(cells.words, weights, len(cells.keys))
+            counts = sums.astype(np.float64, copy=False)
             strengths = shares(counts, sources) * shares(counts, targets)
             strengths = np.maximum(strengths, SMALLEST)
         kept = strengths > MIN_STRENGTH
@@ -95,19 +98,27 @@ class WordPairs(NamedTuple):
         )
 
 
-def _prior_links(corpus: Corpus, max_cells: int) -> Iterator[PriorLinks]:
+def shares(counts: npt.NDArray[np.float64], words: Ids) -> npt.NDArray[np.float64]:
+    """Return each count as a share of all counts of the same word. Shape of all: [keys]."""
+    totals = np.maximum(np.bincount(words, counts), np.finfo(float).tiny)
+    result: npt.NDArray[np.float64] = counts / totals[words]
+    return result
+
+
+def _token_pairs(corpus: Corpus, max_cells: int) -> Iterator[TokenPair]:
     """Yield pairs in random order until they have so many pairs of positions."""
     cells, count = 0, min(len(corpus), MAX_PAIRS)
     for number in np.random.default_rng(0).choice(len(corpus), count, replace=False).tolist():
         src, tgt = corpus.src[number], corpus.tgt[number]
         if max(len(src), len(tgt)) <= MAX_LENGTH:
-            yield PriorLinks(src, tgt, prior(len(src), len(tgt)))
+            known = prior(len(src), len(tgt))
+            yield TokenPair(src, tgt, known, known)
             cells += len(src) * len(tgt)
         if cells >= max_cells:
             return
 
 
-def prior(src_length: int, tgt_length: int) -> npt.NDArray[np.float32]:
+def prior(src_length: int, tgt_length: int) -> Weights:
     """Return d_ij; both sentences end with `</s>`. Shape: [T_y, T_x]."""
     i, j = ((np.arange(length) + 0.5) / length for length in (tgt_length, src_length))
     diagonal = np.exp(-DIAGONAL_TENSION * np.abs(i[:, None] - j)).astype(np.float32)

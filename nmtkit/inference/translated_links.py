@@ -19,7 +19,7 @@ from torch import Tensor
 
 from nmtkit.model_folder import LoadedModel
 from nmtkit.special_symbols import EOS
-from nmtkit.text.link_cells import Ids, Weights
+from nmtkit.text.pair_cells import Ids, Weights
 from nmtkit.text.translation_table import TranslationTable
 
 ATTENTION_EXPONENT = 0.5

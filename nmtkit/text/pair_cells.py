@@ -74,6 +74,19 @@ class PairCells:
         """Return the number of sentence pairs."""
         return len(self.offsets) - 1
 
+    def shares_of_targets(self, values: Weights) -> Weights:
+        """Return the value of each cell as a share of all of the same target position.
+
+        :param values: of each cell, above 0.
+        """
+        lengths = np.repeat([len(src) for src in self.src], [len(tgt) for tgt in self.tgt])
+        lengths = lengths[lengths > 0].astype(np.int64)
+        if not len(lengths):
+            return values
+        sums = np.add.reduceat(values, np.cumsum(lengths) - lengths)
+        shares: Weights = values / np.repeat(sums, lengths)
+        return shares
+
     def matrix(self, values: Weights, pair: int) -> Weights:
         """Return the values of the cells of a pair. Shape: [T_y, T_x]."""
         part = values[self.offsets[pair] : self.offsets[pair + 1]]

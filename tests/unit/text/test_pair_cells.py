@@ -58,3 +58,14 @@ def test_words_that_are_not_among_the_keys_have_the_last_number() -> None:
     cells = PairCells.of(pairs, TGT_WORDS, keys=np.array([TGT_WORDS * 2 + 3]))
     assert cells.words.tolist() == [1, 0]
     assert PairCells.of(pairs, TGT_WORDS, keys=np.empty(0, np.int64)).words.tolist() == [0, 0]
+
+
+@settings(deadline=None, max_examples=50)
+@given(sentence_pairs)
+def test_shares_of_each_target_position_sum_to_1(pairs: list[tuple[list[int], list[int]]]) -> None:
+    cells = PairCells.of(token_pairs(pairs), TGT_WORDS)
+    shares = cells.shares_of_targets(cells.forward)
+    for number, (src, tgt) in enumerate(pairs):
+        own = cells.matrix(cells.forward, number)
+        expected = own / own.sum(1, keepdims=True) if src and tgt else own
+        assert cells.matrix(shares, number) == pytest.approx(expected, rel=1e-5)
