@@ -13,6 +13,7 @@ from nmtkit.report.styles import curve_style
 PANEL_SIZE = (4.2, 3.4)  # inches
 COLUMNS = 3
 MOST_TICKS = 8
+SETTINGS: Any = {"svg.fonttype": "none", "svg.hashsalt": "nmtkit", "font.size": 9}
 
 
 @dataclass(frozen=True)
@@ -41,27 +42,31 @@ def draw(path: Path, panels: Sequence[Panel], title: str) -> None:
     """
     try:
         import matplotlib
-        from matplotlib.figure import Figure
     except ImportError:
         report_progress(f"{path} is skipped: matplotlib is not installed")
         return
-    settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "nmtkit", "font.size": 9}
-    with matplotlib.rc_context(settings):
-        columns = min(COLUMNS if len(panels) != 4 else 2, len(panels))
-        rows = -(-len(panels) // columns)
-        figure = Figure(
-            figsize=(PANEL_SIZE[0] * columns, PANEL_SIZE[1] * rows), layout="constrained"
-        )
-        systems = list(dict.fromkeys(name for panel in panels for name in panel.lines))
-        for number, panel in enumerate(panels, start=1):
-            _fill(figure.add_subplot(rows, columns, number), panel, systems)
-        _add_legend(figure)
+    with matplotlib.rc_context(SETTINGS):
+        figure = figure_of(panels)
         path.parent.mkdir(parents=True, exist_ok=True)
         is_svg = path.suffix == ".svg"
         metadata = {"Date": None, "Creator": None} if is_svg else None
         figure.savefig(path, metadata=metadata)
     if is_svg:
         path.write_bytes(label_svg(path.read_bytes(), title, describe_lines(figure)))
+
+
+def figure_of(panels: Sequence[Panel]) -> Any:
+    """Return a matplotlib figure of the panels, with one legend."""
+    from matplotlib.figure import Figure
+
+    columns = min(COLUMNS if len(panels) != 4 else 2, len(panels))
+    rows = -(-len(panels) // columns)
+    figure = Figure(figsize=(PANEL_SIZE[0] * columns, PANEL_SIZE[1] * rows), layout="constrained")
+    systems = list(dict.fromkeys(name for panel in panels for name in panel.lines))
+    for number, panel in enumerate(panels, start=1):
+        _fill(figure.add_subplot(rows, columns, number), panel, systems)
+    _add_legend(figure)
+    return figure
 
 
 def _fill(axes: Any, panel: Panel, systems: Sequence[str]) -> None:
@@ -96,7 +101,7 @@ def _fill(axes: Any, panel: Panel, systems: Sequence[str]) -> None:
 
 def _add_legend(figure: Any) -> None:
     """Name the systems of all panels once, below them."""
-    lines = {}
+    lines: dict[str, Any] = {}
     for axes in figure.axes:
         lines.update(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
     if len(lines) > 1:

@@ -9,9 +9,10 @@ import race
 from corpus import Text
 from languages import scores_of
 from operations import Sizes
-from race import Entry, PlannedNmtkit, Result, best_of, panels_of
+from plotting import Panel, figure_of
+from race import Entry, PlannedNmtkit, Result, Row, best_of, main, panels_of
 from systems import Data, Task
-from timing import BenchError, CommandCost
+from timing import BenchError, CommandCost, Spread
 
 
 @pytest.fixture
@@ -61,11 +62,42 @@ def test_of_a_systems_settings_the_best_counts(text: Text, data: Data, tmp_path:
         (one.task.folder / "result.json").write_text(json.dumps(asdict(result)))
         assert one.is_measured
     best = best_of(entries)
-    ((key, (winner, result)),) = best.items()
-    assert key == ("laws en-fr", 2, "nmtkit --time")
-    assert (winner.setting, result.bleu) == ("b", 30.0)
+    (winner,) = best
+    assert (winner.text, winner.minutes, winner.system) == ("laws en-fr", 2, "nmtkit --time")
+    assert (winner.setting, winner.bleu) == ("b", 30.0)
     (panel,) = panels_of(best)
     assert [x for x, _ in panel.lines["nmtkit --time"]] == [2]
+
+
+def test_figures_are_read_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [
+        Row("laws en-fr", 2, "nmtkit --time", "planned", 100, 1.99, 20.0, 40.0),
+        Row("laws en-fr", 5, "OpenNMT-py", "n = 128", 1000, None, 21.0, 41.0),
+    ]
+    (tmp_path / "race.json").write_text(json.dumps([asdict(row) for row in rows]))
+    output = tmp_path / "again.md"
+    assert main(["--results", str(tmp_path / "race.json"), "--output", str(output)]) == 0
+    assert capsys.readouterr().out == output.read_text()
+    assert (
+        "| laws en-fr | 5 | OpenNMT-py | n = 128 | 1,000 |  | 21.0 | 41.0 |" in output.read_text()
+    )
+    assert race.read_rows([output.with_suffix(".json")]) == rows
+    with pytest.raises(BenchError, match="not figures of a race"):
+        race.read_rows([output])
+
+
+def test_a_system_has_the_same_style_in_all_panels() -> None:
+    points = [(2.0, Spread.of([1.0])), (40.0, Spread.of([2.0]))]
+    panels = [
+        Panel("first", "x", "y", {"a": points, "b": points}, logarithmic="x"),
+        Panel("second", "x", "y", {"b": points}, logarithmic="x", ticks=[5]),
+    ]
+    figure = figure_of(panels)
+    colours = [{line.get_label(): line.get_color() for line in a.lines} for a in figure.axes]
+    assert colours[0]["b"] == colours[1]["b"] != colours[0]["a"]
+    assert [list(axes.get_xticks()) for axes in figure.axes] == [[2, 40], [2, 5, 40]]
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.texts] == ["a", "b"]
 
 
 @pytest.mark.parametrize(
