@@ -6,10 +6,11 @@ order of the source. A model learns to put them into its translation, as it lear
 there, the names of the source take their place again (Luong et al. 2015, "Addressing the Rare Word
 Problem", section 3.1, with names and numbers in place of all unknown words).
 
-Whether a word is a name is learned from the training data: a word with a capital or a digit that
-translations usually copy. A word that the training data lacks is judged by the others of its shape:
-`GI` by words, `3,5` by numbers like it. So names are not copied into another script, nor the nouns
-of German into English.
+Whether a word is a name is learned from the training data: a word with a capital, a digit or an
+inner `_` or `.`, that translations usually copy. A word that the training data lacks is judged by
+the others of its shape: `newWidth` by words with inner capitals, `3,5` by numbers like it; and if
+there are few of them, by all words. So names are not copied into another script, nor the nouns of
+German into English.
 """
 
 import re
@@ -37,13 +38,15 @@ RARE = 20
 """A word in as many pairs of the training data, or more, is translated like any other."""
 
 MIN_PAIRS = 10
-"""Shapes in fewer pairs of the training data are not judged: their words are copied."""
+"""Shapes in fewer pairs of the training data are not judged; words that no shape judges are copied.
+"""
 
 MAX_ENTRIES = 1_000_000
 """Maximum number of words that are kept of the training data, the most frequent ones."""
 
 _WORD = re.compile(r"[^\W_][\w.&'’/-]*")
 _MARKED = re.compile(r"[\d" + "".join(PLACEHOLDERS) + "]")
+_JOINED = re.compile(r"\w[_.]\w")
 _NUMBER, _LETTERS = re.compile(r"\d+"), re.compile(r"[^\W\d_]+")
 _ENTRY = re.compile(r"(\S+)\t(\d{1,15})\t(\d{1,15})\t(\d{1,15})")
 
@@ -78,12 +81,13 @@ class Names:
         copied: Counter[str] = Counter()
         for word, use in self.uses.items():
             if use.pairs < RARE:
-                pairs[_shape(word)] += use.inner
-                copied[_shape(word)] += min(use.copied, use.inner)
-        self._translated_shapes = {
-            shape
+                for shape in _shapes(word):
+                    pairs[shape] += use.inner
+                    copied[shape] += min(use.copied, use.inner)
+        self._is_shape_copied = {
+            shape: 2 * copied[shape] >= count
             for shape, count in pairs.items()
-            if count >= MIN_PAIRS and 2 * copied[shape] < count
+            if count >= MIN_PAIRS
         }
 
     @classmethod
@@ -144,7 +148,8 @@ class Names:
 
     def _is_usually_copied(self, word: str) -> bool:
         """Return whether rare words of this shape are copied."""
-        return _shape(word) not in self._translated_shapes
+        judged = (self._is_shape_copied.get(shape) for shape in _shapes(word))
+        return next((is_copied for is_copied in judged if is_copied is not None), True)
 
 
 def load_names(folder: str | Path, side: str) -> Names:
@@ -158,10 +163,11 @@ def same_names(first: Names | None, other: Names | None) -> bool:
 
 
 def may_be_name(word: str) -> bool:
-    """Return whether a word has a capital or a digit, and no signs but those of names."""
-    if word.islower() or not _WORD.fullmatch(word):
+    """Return whether a word has a capital, a digit or an inner sign, and no signs but of names."""
+    if not _WORD.fullmatch(word):
         return word in PLACEHOLDERS
-    return word != word.lower() or _MARKED.search(word) is not None
+    has_signs = _MARKED.search(word) or _JOINED.search(word)
+    return word != word.lower() or has_signs is not None
 
 
 _MAY_BE_NAME = Memo(may_be_name)
@@ -249,8 +255,24 @@ def _runs(candidates: Iterable[int], first: frozenset[int]) -> Iterator[list[int
 
 
 @lru_cache(maxsize=100_000)
-def _shape(word: str) -> str:
-    """Return the shape of a word: `a` for letters, `#` for digits, `#,#` for `3,5`."""
+def _shapes(word: str) -> tuple[str, ...]:
+    """Return the shapes of a word, the most exact one first.
+
+    `a` stands for letters, `Aa`, `A` and `aA` for those with capitals at the beginning, everywhere
+    or inside, `#` for digits: `#,#` for `3,5`, `Aa-a` for `Anglo-saxon`. The last one knows of
+    letters only that they are some, `*`.
+    """
+    exact = _LETTERS.sub(_case_of, _NUMBER.sub("#", word))
     if not _MARKED.search(word):
+        return exact, "*"
+    return exact, _LETTERS.sub("*", _NUMBER.sub("#", word))
+
+
+def _case_of(letters: re.Match[str]) -> str:
+    """Return where a run of letters has capitals."""
+    run = letters[0]
+    if run == run.lower():
         return "a"
-    return _LETTERS.sub("a", _NUMBER.sub("#", word))
+    if run == run.upper():
+        return "A"
+    return "Aa" if run[1:] == run[1:].lower() else "aA"

@@ -65,6 +65,24 @@ def test_nouns_with_capitals_beside_a_name_are_translated() -> None:
     assert names.find("die Funktion ATAN2 und Wert ATAN3".split()) == ["ATAN2", "ATAN3"]
 
 
+def test_new_words_are_judged_by_where_they_have_capitals() -> None:
+    letters = "abcdefghijk"
+    pairs = [
+        (f"the word H{c * 2} and set{c.upper()}x", f"das Wort {c} und set{c.upper()}x")
+        for c in letters
+    ]
+    pairs += [(f"the part {c}_{c} of x.{c}{c}", f"der Teil {c}_{c} von x,{c}{c}") for c in letters]
+    names = learn(pairs)
+    line = "so Width and newWidth , odd_integers , x.foo , FormatCells here".split()
+    assert names.find(line) == ["newWidth", "odd_integers", "FormatCells"]
+    assert names.find("so ABC".split()) == ["ABC"]  # half of all words with capitals are copied
+
+
+def test_a_shape_of_few_words_is_judged_by_all_words() -> None:
+    pairs = [(f"we met X{c * 2} .", f"мы видели {c} .") for c in "abcdefghijk"]
+    assert learn(pairs).find("we met NATO and newWidth .".split()) == []
+
+
 def test_numbers_that_are_written_in_another_way_are_not_copied() -> None:
     pairs = [(f"pay {n},5 to {n}{n}{n}", f"payez {n}.5 à {n}{n}{n}") for n in range(11)]
     assert learn(pairs).find("pay 88,7 to 4040".split()) == ["4040"]
