@@ -13,9 +13,10 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple
 
-from nmtkit.text.markers import CLOSING, OPENING, POINTS, SYMBOLS
+from nmtkit.text.markers import CLOSING, JOINED, OPENING, POINTS, SYMBOLS, protect
 from nmtkit.text.markup import Element, MarkedText, Markup, parse_markup, tag_events
 
 _SYMBOL = re.compile(f"[{OPENING}{CLOSING}{POINTS}]")
@@ -131,6 +132,40 @@ def take_symbols(line: str) -> tuple[str, list[PlacedSymbol]]:
         length, position = length + len(part), found.end()
         symbols.append(PlacedSymbol(found[0], length))
     return "".join([*parts, line[position:]]), symbols
+
+
+def split_at_symbols(
+    words: Sequence[str],
+    offsets: Sequence[tuple[int, int]],
+    symbols: Sequence[PlacedSymbol],
+    text: str,
+) -> tuple[list[str], list[tuple[int, int]]]:
+    """Split words within which symbols stand, with a marker that joins their parts.
+
+    Elements often touch: `<b>Cmd</b><i>Ctrl</i>` has two words, which `CmdCtrl` would hide. Words
+    whose form is not that of the text, as by markers of case, stay whole.
+
+    :param words: of text with markers of spacing.
+    :param offsets: of the words in the text; those of words without text are empty.
+    :return: words and their offsets.
+    """
+    places = sorted({symbol.offset for symbol in symbols})
+    parts: list[str] = []
+    spans: list[tuple[int, int]] = []
+    for word, (start, end) in zip(words, offsets, strict=True):
+        inside = places[bisect_right(places, start) : bisect_left(places, end)]
+        if not inside or word != text[start:end]:
+            parts.append(word)
+            spans.append((start, end))
+            continue
+        for first, last in pairwise([start, *inside, end]):
+            if first > start:
+                parts.append(JOINED)
+                spans.append((first, first))
+            part = word[first - start : last - start]
+            parts.append(part if first == start else protect(part))
+            spans.append((first, last))
+    return parts, spans
 
 
 def put_symbols(

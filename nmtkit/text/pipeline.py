@@ -124,14 +124,23 @@ class TextPipeline:
         if tokenized or self._settings.tokenized:
             return " ".join(line.split())
         if self._settings.markup != "none":
-            from nmtkit.text.markup_symbols import has_symbols, put_symbols, take_symbols
+            from nmtkit.text.markup_symbols import has_symbols
 
             if has_symbols(line):
-                plain, symbols = take_symbols(line)
-                parts = self._words(plain, tokenized).split()
-                return " ".join(put_symbols(parts, self.offsets(parts, plain), symbols))
+                return " ".join(self._words_and_symbols(line))
         text = self._uncased_text(line)
         return self._case.apply(text) if self._case is not None and text else text
+
+    def _words_and_symbols(self, line: str) -> list[str]:
+        """Return the words of a line with symbols of markup."""
+        from nmtkit.text.markup_symbols import put_symbols, split_at_symbols, take_symbols
+
+        plain, symbols = take_symbols(line)
+        words = self._words(plain, tokenized=False).split()
+        offsets = self.offsets(words, plain)
+        if self._settings.joiners:
+            words, offsets = split_at_symbols(words, offsets, symbols, plain)
+        return put_symbols(words, offsets, symbols)
 
     def offsets(self, words: Sequence[str], text: str) -> list[tuple[int, int]]:
         """Return where words stand in their text; a tag of the models and markers stand nowhere."""

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmtkit.config import TextConfig
-from nmtkit.text.markers import CLOSING, OPENING, POINTS, SYMBOLS
+from nmtkit.text.markers import CLOSING, JOINED, OPENING, POINTS, SYMBOLS
 from nmtkit.text.markup import Markup, parse_markup
 from nmtkit.text.markup_symbols import (
     has_symbols,
@@ -21,7 +21,23 @@ B, I = zip(OPENING[:2], CLOSING[:2], strict=True)  # noqa: E741
 BR = POINTS[0]
 
 pieces = st.sampled_from(
-    ["a", "Bc", " ", "d.", "l'", "5/7", "<b>", "</b>", "<i>", "</i>", "<br/>", "&amp;", "(", ")"]
+    [
+        "a",
+        "Bc",
+        " ",
+        "d.",
+        "l'",
+        "5/7",
+        "<b>",
+        "</b>",
+        "<i>",
+        "</i>",
+        "<br/>",
+        "&amp;",
+        "(",
+        ")",
+        "⇧",
+    ]
 )
 lines = st.lists(pieces, max_size=12).map("".join)
 
@@ -83,7 +99,7 @@ def test_sides_have_the_same_symbols_or_none(src: str, tgt: str) -> None:
 @settings(deadline=None)
 @given(lines)
 def test_symbols_stand_between_the_words_of_the_text(line: str) -> None:
-    """The words are those of the text without markup, and the text comes back from them."""
+    """The text without markup comes back from the words, as from its own."""
     marked = parse_markup(line, Markup.HTML)
     text = with_symbols(marked)
     assert text is not None
@@ -93,7 +109,9 @@ def test_symbols_stand_between_the_words_of_the_text(line: str) -> None:
             pipeline = TextPipeline("fr", text_settings, None)
             words = pipeline.words(text).split()
             plain = [word for word in words if word not in SYMBOLS]
-            assert plain == pipeline.words(marked.text).split()
+            assert joiners or plain == pipeline.words(marked.text).split()
+            own = pipeline.words(marked.text).split()
+            assert pipeline.sentence(plain) == pipeline.sentence(own)
             assert [w for w in words if w in SYMBOLS] == [s for s in text if s in SYMBOLS]
             written = pipeline.sentence(words)
             assert take_symbols(written)[0] == pipeline.sentence(plain)
@@ -105,8 +123,24 @@ def test_symbols_stay_beside_their_words() -> None:
     line = f"Press {B[0]}OK/Cancel{B[1]}, {BR}or {I[0]}un{I[1]}do."
     words = pipeline.words(line).split()
     assert words[:2] == ["Press", B[0]] and words[words.index(",") - 1] == B[1]
-    assert words[-4:] == [I[0], "undo", I[1], "."]
-    assert pipeline.sentence(words) == f"Press {B[0]}OK/Cancel{B[1]}, {BR}or {I[0]}undo{I[1]}."
+    assert words[-6:] == [I[0], "un", I[1], JOINED, "do", "."]
+    assert pipeline.sentence(words) == f"Press {B[0]}OK/Cancel{B[1]}, {BR}or {I[0]}un{I[1]}do."
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (f"{B[0]}Cmd{B[1]}{I[0]}Ctrl{I[1]} T", ["{", "Cmd", "}", JOINED, "(", "Ctrl", ")", "T"]),
+        (f"a{BR}b", ["a", JOINED, ".", "b"]),
+        (f"{B[0]}a b{B[1]}", ["{", "a", "b", "}"]),
+    ],
+)
+def test_elements_that_touch_hide_no_word(line: str, words: list[str]) -> None:
+    pipeline = TextPipeline("en", TextConfig(joiners=True, markup="html"), None)
+    found = pipeline.words(line)
+    signs = dict(zip("{}().", [*B, *I, BR], strict=True))
+    assert found.split() == [signs.get(word, word) for word in words]
+    assert pipeline.sentence(found.split()) == line
 
 
 def test_other_models_take_symbols_for_text() -> None:
