@@ -69,6 +69,19 @@ def legacy_encoding(data: bytes) -> str | None:
     return None
 
 
+def beginning(data: bytes, size: int, declared: str | None = None) -> str:
+    """Return the text of the first bytes of a file, without what cannot be decoded.
+
+    :param declared: encoding that the file names, by default UTF-8; a byte order mark decides.
+    """
+    marked, mark = find_mark(data)
+    start = data[len(mark) : len(mark) + size]
+    try:
+        return start.decode(marked or declared or "utf-8", "ignore")
+    except LookupError:  # no encoding of text
+        return start.decode("utf-8", "ignore")
+
+
 def newline_of(text: str) -> str:
     """Return what ends the lines of a file, by its beginning."""
     return "\r\n" if "\r\n" in text[:1000] else "\n"

@@ -16,7 +16,8 @@ from nmtkit.documents.document import (
     Write,
     apply_edits,
 )
-from nmtkit.documents.encoding import decode, legacy_encoding
+from nmtkit.documents.encoding import decode
+from nmtkit.documents.html_encoding import declared_encoding
 from nmtkit.documents.inline import KEPT_ELEMENTS
 from nmtkit.text.markup import (
     SEPARATING,
@@ -40,10 +41,6 @@ _ATTRIBUTES = frozenset("alt title placeholder aria-label aria-description label
 _LABELLED = frozenset(["optgroup", "option", "track"])
 _META = frozenset("description og:title og:description twitter:title twitter:description".split())
 _ATTRIBUTE = re.compile(r"""(?<=[\s"'/])([^\s"'<>/=]+)\s*=\s*("[^"]*"|'[^']*'|[^\s"'=<>`]+)""")
-_CHARSET = re.compile(rb"""<meta\b[^<>]{0,200}?\bcharset\s*=\s*["']?\s*([\w.:-]+)""", re.I)
-_HEAD = 4096
-"""Bytes in which the encoding is declared."""
-
 _TAG = re.compile(r"""<[A-Za-z](?:[^<>"']|"[^"]*"|'[^']*')*+>""")
 
 
@@ -63,18 +60,8 @@ def parse_html(data: bytes, name: str, options: DocumentOptions) -> Document:
 
     :raises DataError: its encoding cannot be read and written byte for byte.
     """
-    text, encoding = decode(data, name, _declared_encoding(data))
+    text, encoding = decode(data, name, declared_encoding(data))
     return Document(text, encoding, list(_Parser(text).segments()), references=True)
-
-
-def _declared_encoding(data: bytes) -> str | None:
-    """Return the encoding that a file declares; windows-1252 if it is not UTF-8 and has none."""
-    found = _CHARSET.search(data, 0, _HEAD)
-    if found:
-        declared = found[1].decode("ascii", "replace").lower()
-        # browsers take these for windows-1252, which has more characters
-        return "cp1252" if declared in ("iso-8859-1", "latin1", "ascii", "us-ascii") else declared
-    return legacy_encoding(data)
 
 
 class _Parser:

@@ -1,11 +1,14 @@
 """LibreTranslate's endpoints for files: one is sent, its translation fetched from an address."""
 
+import re
 from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from nmtkit.documents.encoding import beginning
+from nmtkit.documents.html_encoding import declared_encoding
 from nmtkit.serve.downloads import Downloads
 from nmtkit.serve.errors import RequestError
 from nmtkit.serve.fields import Upload, read_fields, text_field
@@ -17,6 +20,9 @@ MAX_NAME = 100
 
 SAMPLE = 2_000
 """Bytes of a file by which its language is detected."""
+
+HTML = (".html", ".htm", ".xhtml")
+"""Endings of files that may declare their encoding as HTML does."""
 
 
 class Files:
@@ -52,7 +58,7 @@ class Files:
             raise RequestError(
                 400, f"Invalid request: the file's name must end in one of {endings}"
             )
-        sample = upload.data[:SAMPLE].decode("utf-8", "replace")
+        sample = _sample(name, upload.data)
         source, target = text_field(fields, "source"), text_field(fields, "target")
         (pair, _) = service.languages.pair(source, target, sample)
         task = service.task(fields, Task())
@@ -71,6 +77,13 @@ class Files:
         name = quote(found.name, safe="")
         headers = {"content-disposition": f"attachment; filename*=UTF-8''{name}"}
         return Response(found.data, media_type="application/octet-stream", headers=headers)
+
+
+def _sample(name: str, data: bytes) -> str:
+    """Return a sample of the text of a file."""
+    is_html = name.lower().endswith(HTML)
+    text = beginning(data, SAMPLE, declared_encoding(data) if is_html else None)
+    return re.sub(r"<[^<>]*>", " ", text) if is_html else text
 
 
 def safe_name(name: str) -> str:

@@ -75,7 +75,7 @@ ROOMS = {
     | {"text", "io", "nmtkit"}
     | BASE,
     "serve": {"serve", "inference", "preprocessing.languages", "text", "io", "nmtkit"}
-    | {"parallel", "extras"}
+    | {"documents.encoding", "documents.html_encoding", "parallel", "extras"}
     | BASE,
     "cli": {"nmtkit", "posix", "cli", "parallel.environment", "durations", "errors", "extras"},
     "__main__": {"cli"},

@@ -73,6 +73,44 @@ def test_characters_that_the_encoding_lacks_become_references() -> None:
     assert translated(page, "html", lambda word: "ψœ").data.endswith(b"<p>&#968;\x9c")
 
 
+@pytest.mark.parametrize(
+    ("head", "encoding", "word"),
+    [
+        ("<meta charset=windows-1251>", "cp1251", "дом"),
+        ("<META CHARSET='KOI8-R'>", "koi8-r", "дом"),
+        ('<meta http-equiv=x content="text/html; charset=windows-1250">', "cp1250", "dům"),
+        ('<meta content="text/html;charset=iso-8859-9">', "cp1254", "ışık"),
+        ("<meta charset=windows-874>", "cp874", "กขค"),
+        ("<meta charset=gb2312>", "gbk", "镕"),
+        ("<meta charset=ks_c_5601-1987>", "cp949", "똠"),
+        ("<meta charset=x-sjis>", "cp932", "①髙"),
+        ("<meta charset=utf-16>", "utf-8", "дом"),
+        ("<!-- <meta charset=koi8-r> --><meta charset=windows-1251>", "cp1251", "дом"),
+        ('<?xml version="1.0" encoding="iso-8859-2"?>', "iso-8859-2", "dům"),
+    ],
+)
+def test_a_page_is_read_in_the_encoding_that_it_declares(
+    head: str, encoding: str, word: str
+) -> None:
+    page = f"{head}<p>{word}</p>"
+    read: list[str] = []
+
+    def note(word: str) -> str:
+        read.append(word)
+        return word
+
+    result = translated(page.encode(encoding), "html", note)
+    assert "".join(read) == word
+    assert result.data == page.encode(encoding) and not result.warnings
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be"])
+def test_a_byte_order_mark_has_precedence(encoding: str) -> None:
+    page = "\ufeff<meta charset=windows-1251><p>дом</p>"
+    result = translated(page.encode(encoding), "html", str.upper)
+    assert result.data == page.replace("дом", "ДОМ").encode(encoding)
+
+
 @pytest.mark.parametrize("head", ["", "<meta charset=utf-8>"])
 def test_bytes_that_cannot_be_decoded_stay(head: str) -> None:
     page = head.encode() + b"<p>caf\xe9</p>\n<p>two</p>"
