@@ -45,7 +45,8 @@ class Languages:
     def pair(self, source: str, target: str, text: str = "") -> tuple[Pair, float | None]:
         """Return the pair of models for the languages of a request.
 
-        A language without a script or region stands for one that has them, and the reverse.
+        A language without a script or region stands for one that has them, and the reverse, unless
+        there is a model of the language itself.
 
         :param source: a code, or `auto`. text: by which the language is detected.
         :return: the pair, and how probable its source language is if it was detected.
@@ -53,28 +54,44 @@ class Languages:
         """
         if source.lower() == AUTO:
             return self._detected(target, text)
-        for wanted in ((source, target), (base_language(source), base_language(target))):
-            for pair in self.pairs:
-                if _alike(pair[0], wanted[0]) and _alike(pair[1], wanted[1]):
-                    return pair, None
-        known = ", ".join(f"{one}-{other}" for one, other in self.pairs)
-        raise RequestError(
-            400, f"{source[:20]} to {target[:20]} is not supported; this server has {known}"
-        )
+        candidates = [
+            pair for pair in self.pairs if _is_alike(pair[0], source) and _is_alike(pair[1], target)
+        ]
+        if not candidates:
+            known = ", ".join(f"{one}-{other}" for one, other in self.pairs)
+            raise RequestError(
+                400, f"{source[:20]} to {target[:20]} is not supported; this server has {known}"
+            )
+        return min(
+            candidates, key=lambda pair: _distance(pair[0], source) + _distance(pair[1], target)
+        ), None
 
     def _detected(self, target: str, text: str) -> tuple[Pair, float | None]:
-        candidates = [
-            pair for pair in self.pairs if _alike(base_language(pair[1]), base_language(target))
-        ]
+        candidates = [pair for pair in self.pairs if _is_alike(pair[1], target)]
         if not candidates:
             raise RequestError(400, f"{target[:20]} is not supported as a target language")
         found = dict(detect(text))
-        best = max(candidates, key=lambda pair: found.get(base_language(pair[0]), 0.0))
+
+        def fitness(pair: Pair) -> tuple[float, int]:
+            return found.get(base_language(pair[0]), 0.0), -_distance(pair[1], target)
+
+        best = max(candidates, key=fitness)
         return best, found.get(base_language(best[0]), 0.0)
 
 
-def _alike(one: str, other: str) -> bool:
-    return one.lower() == other.lower().replace("_", "-") or base_language(one) == other.lower()
+def _is_alike(one: str, other: str) -> bool:
+    return base_language(one) == base_language(other)
+
+
+def _distance(one: str, other: str) -> int:
+    """Return how far two tags of a language are from each other.
+
+    0: they are the same. 1: one is the other with a script or region. 2: those differ.
+    """
+    first, second = (f"{tag.replace('_', '-').lower()}-" for tag in (one, other))
+    if first == second:
+        return 0
+    return 1 if first.startswith(second) or second.startswith(first) else 2
 
 
 def name_of(code: str) -> str:

@@ -51,3 +51,27 @@ def test_a_region_stands_for_its_language():
             languages.pair(source, target)
     pair, probability = languages.pair("auto", "en", "Das ist ein Satz in deutscher Sprache.")
     assert pair == ("de", "en") and probability is not None and probability > 0.5
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        (("en", "pt"), ("en", "pt")),
+        (("en", "pt-BR"), ("en", "pt-BR")),
+        (("en", "pt_br"), ("en", "pt-BR")),
+        (("en", "pt-AO"), ("en", "pt")),
+        (("en-GB", "pt-BR"), ("en", "pt-BR")),
+        (("pt-BR", "en"), ("pt-BR", "en")),
+        (("pt", "en"), ("pt", "en")),
+        (("en", "zh-Hant-TW"), ("en", "zh-Hant")),
+        (("auto", "pt-BR"), ("en", "pt-BR")),
+        (("auto", "pt"), ("en", "pt")),
+    ],
+)
+def test_the_nearest_pair_is_taken_whatever_the_order_of_models(wanted, expected):
+    pairs = [("en", "pt"), ("en", "pt-BR"), ("en", "pt-PT"), ("pt", "en"), ("pt-BR", "en"),
+             ("en", "zh-Hans"), ("en", "zh-Hant")]  # fmt: skip
+    for order in (pairs, pairs[::-1], sorted(pairs, key=lambda pair: pair[1][::-1])):
+        text = "This is a sentence in the English language."
+        source, target = wanted
+        assert Languages(order).pair(source, target, text)[0] == expected
