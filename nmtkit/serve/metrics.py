@@ -32,7 +32,7 @@ class Counter:
         """Yield the lines of the text format."""
         yield from _head(self.name, self.help, "counter")
         for labels, value in self.values.items():
-            yield f"{self.name}{_labels(self.labels, labels)} {value:g}"
+            yield f"{self.name}{_labels(self.labels, labels)} {number_text(value)}"
 
 
 class Histogram:
@@ -61,7 +61,7 @@ class Histogram:
                 le = "+Inf" if bound == float("inf") else f"{bound:g}"
                 yield f"{self.name}_bucket{_labels(names, (*labels, le))} {total}"
             own = _labels(self.labels, labels)
-            yield f"{self.name}_sum{own} {self._sums[labels]:.6f}"
+            yield f"{self.name}_sum{own} {number_text(self._sums[labels])}"
             yield f"{self.name}_count{own} {total}"
 
 
@@ -105,11 +105,17 @@ class Metrics:
         before = ""
         for name, help, labels, value in gauges:
             lines += _head(name, help, "gauge") if name != before else []
-            lines.append(f"{name}{_labels(tuple(labels), tuple(labels.values()))} {value:g}")
+            shown = _labels(tuple(labels), tuple(labels.values()))
+            lines.append(f"{name}{shown} {number_text(value)}")
             before = name
         lines += _head("nmtkit_threads", "Threads of the server.", "gauge")
         lines.append(f"nmtkit_threads {threading.active_count()}")
         return "\n".join(lines) + "\n"
+
+
+def number_text(value: float) -> str:
+    """Return a number with all its digits."""
+    return str(int(value)) if float(value).is_integer() else repr(value)
 
 
 def _head(name: str, help: str, kind: str) -> list[str]:
