@@ -100,8 +100,8 @@ class Engine:
 
     @property
     def is_ready(self) -> bool:
-        """Whether every model has translated a line, though one may be unloaded as it was idle."""
-        return all(m.loads and m.failure is None for m in self.pool.models.values())
+        """Whether every model has translated a line, and can do so again if it is not loaded."""
+        return all(model.is_ready for model in self.pool.models.values())
 
     @property
     def jobs(self) -> int:

@@ -14,7 +14,7 @@ from nmtkit.serve.model_process import ModelProcess, Worker
 from nmtkit.serve.settings import ModelSettings
 
 RETRY_SECONDS = 5.0
-"""Time after which loading is tried again, when it has failed."""
+"""Time after which loading is tried again, when it has failed and no older model is there."""
 
 WATCHED = ("config.toml", "params.best.safetensors", "params.last.safetensors", "fast.json")
 """Files by which a folder is seen to be another one."""
@@ -71,6 +71,7 @@ class ServedModel:
         self.last_used = time.monotonic()
         self.loads = 0
         self.failure: str | None = None
+        self._failed = 0.0
         self.endings: list[str] = []
         self._settings, self._journal = settings, journal
         self._loading: asyncio.Task[None] | None = None
@@ -86,6 +87,11 @@ class ServedModel:
     def is_loaded(self) -> bool:
         """Whether pieces can be translated now."""
         return self.current is not None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the model has translated a line, and is loaded or can be loaded."""
+        return self.loads > 0 and (self.is_loaded or self.failure is None)
 
     async def ready(self) -> None:
         """Wait until the model is loaded.
@@ -111,12 +117,31 @@ class ServedModel:
             self._loading.add_done_callback(_look_at)
         return self._loading
 
+    async def reload(self) -> None:
+        """Load the model again if it is loaded; a loading that has begun may have old files.
+
+        :raises ModelError: see `load`.
+        """
+        if self._loading is not None:
+            await asyncio.wait([self._loading])
+        if self.is_loaded:
+            await self.load()
+
+    async def retry(self) -> None:
+        """Load a model that could not be loaded when it was needed, so that it is ready again.
+
+        :raises ModelError: see `load`.
+        """
+        is_due = time.monotonic() - self._failed >= RETRY_SECONDS
+        if self.failure is not None and not self.is_loaded and is_due:
+            await self.load()
+
     async def _load(self) -> None:
         self._seen = self._look()
         try:
             process = await ModelProcess.start(self._for_host())
         except (ModelError, OSError) as error:
-            self.failure = str(error)
+            self.failure, self._failed = str(error), time.monotonic()
             self._journal.write("model_failed", model=self.name, reason=str(error))
             raise ModelError(str(error)) from error
         self.failure = None
@@ -211,13 +236,14 @@ class ModelPool:
 
     async def _tend(self) -> None:
         """Replace and unload models as their folders and their use say."""
-        interval = min([s for s in (self._settings.watch, self._settings.unload_idle / 2) if s > 0]
-                       or [60.0])  # fmt: skip
+        periods = (self._settings.watch, self._settings.unload_idle / 2, RETRY_SECONDS)
+        interval = min(seconds for seconds in periods if seconds > 0)
         looks: dict[Pair, list[object]] = {}
         while True:
             await asyncio.sleep(interval)
             for pair, model in self.models.items():
                 self._unload_if_idle(model)
+                await asyncio.gather(model.retry(), return_exceptions=True)
                 if self._settings.watch and model.is_loaded and model.has_changed():
                     look = model._look()
                     if looks.get(pair) == look:  # nothing is being copied any more
@@ -233,8 +259,7 @@ class ModelPool:
     async def reload(self) -> None:
         """Load all models again that are loaded now; those that fail stay as they are."""
         for model in self.models.values():
-            if model.is_loaded:
-                await asyncio.gather(model.load(), return_exceptions=True)
+            await asyncio.gather(model.reload(), return_exceptions=True)
 
     async def end(self) -> None:
         """End all processes."""

@@ -36,7 +36,7 @@ class Operations:
         return JSONResponse({"status": "ok"})
 
     async def ready(self, request: Request) -> Response:
-        """Say whether requests can be served: every model has translated a line."""
+        """Say whether requests can be served; a model that could not be replaced serves on."""
         ready = self._service.engine.is_ready and not self._service.is_draining
         return JSONResponse({"ready": ready, "version": nmtkit.__version__}, 200 if ready else 503)
 
@@ -50,6 +50,11 @@ class Operations:
         models = list(engine.pool.models.values())
         figures: list[tuple[str, str, Callable[[ServedModel], float]]] = [
             ("nmtkit_model_loaded", "Whether a model is loaded.", lambda m: float(m.is_loaded)),
+            (
+                "nmtkit_model_failed",
+                "Whether its last loading failed; the log says why.",
+                lambda m: float(m.failure is not None),
+            ),
             ("nmtkit_model_loads", "How often a model was loaded.", lambda m: float(m.loads)),
         ]
         for name, help, value in figures:

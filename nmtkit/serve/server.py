@@ -105,6 +105,7 @@ class Server(uvicorn.Server):
         self._failure: NmtkitError | None = None
         self._draining: asyncio.Task[None] | None = None
         self._reloading: asyncio.Task[None] | None = None
+        self._must_reload = False
 
     async def run_here(self) -> None:
         """Serve until `stop` is called.
@@ -165,11 +166,17 @@ class Server(uvicorn.Server):
         self.should_exit = True
 
     def reload(self) -> None:
-        """Load models, glossaries and keys again."""
+        """Load models, glossaries and keys again, after a loading of them that has begun."""
+        self._must_reload = True
         if self._reloading is None or self._reloading.done():
             self._reloading = asyncio.create_task(self._reload())
 
     async def _reload(self) -> None:
+        while self._must_reload:
+            self._must_reload = False
+            await self._reload_once()
+
+    async def _reload_once(self) -> None:
         try:
             self._service.read_keys()
         except NmtkitError as error:

@@ -59,7 +59,18 @@ class Running:
         """Call a function in the server's thread."""
         self.loop.call_soon_threadsafe(function, *arguments)
 
-    def wait_until(self, condition: Any, seconds: float = 20) -> None:
+    def call_async(self, function: Any, *arguments: Any) -> None:
+        """Call a coroutine function in the server's thread, and wait for its end."""
+        asyncio.run_coroutine_threadsafe(function(*arguments), self.loop).result(20)
+
+    def clear_events(self, name: str) -> None:
+        """Forget events that a test has expected."""
+        kept = [json.dumps(event) for event in self.log if event["event"] != name]
+        self._log.seek(0)
+        self._log.truncate()
+        self._log.write("".join(f"{line}\n" for line in kept))
+
+    def wait_until(self, condition: Any, seconds: float = 60) -> None:
         end = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < end, "it did not happen"
@@ -76,7 +87,7 @@ def running(
     """Run a server of a model for the length of the block."""
     model_settings = ModelSettings(
         {EN_FR: (model,)},
-        device="cpu",
+        device=settings.pop("device", "cpu"),
         cores=cores,
         watch=0.05,
         glossaries=settings.pop("glossaries", {}),
