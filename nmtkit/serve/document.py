@@ -1,4 +1,4 @@
-"""Translation of a file in a process of its own: a fork of the model's host, with limits.
+"""Translation of files in a process of their own: a fork of the model's host, with limits.
 
 The process has the model in memory that it shares with the workers, translates one file, and ends.
 It has a low priority, so that sentences of others do not wait for a book, and a limit on memory,
@@ -12,7 +12,6 @@ from typing import Any
 from nmtkit.errors import DataError
 from nmtkit.inference.document import FORMATS, format_of, translate_document
 from nmtkit.inference.translator import Translator
-from nmtkit.serve.task import Task
 
 NICENESS = 10
 """By how much its priority is lower than that of workers."""
@@ -29,24 +28,25 @@ def document_endings() -> list[str]:
     return sorted({PLAIN, *(ending for endings in FORMATS.values() for ending in endings)})
 
 
-def translate_file(translator: Translator, message: dict[str, Any], task: Task) -> dict[str, Any]:
-    """Translate a file.
+def translate_files(translator: Translator, files: dict[str, Any]) -> list[str]:
+    """Translate files.
 
-    :param message: `data` in base64, and `name`, whose ending names the format.
-    :return: `data` in base64, and `warnings`.
-    :raises DataError: it cannot be read.
+    :param files: `contents`, each in base64, and `name`, whose ending names their format.
+    :return: their translations in base64.
+    :raises DataError: one cannot be read.
     """
-    data = base64.b64decode(message["data"])
-    _limit(len(data))
-    name = message["name"]
+    contents = [base64.b64decode(content) for content in files["contents"]]
+    _limit(sum(map(len, contents)))
+    name = files["name"]
     format = None if name.lower().endswith(PLAIN) else format_of(name)
+    translated = (_translate(translator, content, format) for content in contents)
+    return [base64.b64encode(content).decode("ascii") for content in translated]
+
+
+def _translate(translator: Translator, data: bytes, format: str | None) -> bytes:
     if format is None:
-        result, warnings = _translate_lines(translator, data), []
-    else:
-        document = translate_document(data, format, translator, name="the file")
-        result = document.data
-        warnings = [f"line {line}: {message}" for line, message in document.warnings]
-    return {"data": base64.b64encode(result).decode("ascii"), "warnings": warnings}
+        return _translate_lines(translator, data)
+    return translate_document(data, format, translator, name="the file").data
 
 
 def _translate_lines(translator: Translator, data: bytes) -> bytes:

@@ -5,7 +5,6 @@ is free, the scheduler says which lines it gets.
 """
 
 import asyncio
-import base64
 import contextlib
 import functools
 import time
@@ -13,7 +12,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nmtkit.serve.errors import RequestError
+from nmtkit.serve.errors import RequestError, stopping
+from nmtkit.serve.file_engine import FileEngine
 from nmtkit.serve.job import Job, LineResult, Pair
 from nmtkit.serve.journal import Journal
 from nmtkit.serve.metrics import Metrics
@@ -35,9 +35,6 @@ and this share of the time of their piece, at most."""
 
 ABANDONED_SECONDS = 1.0
 """Time that a worker has to finish a piece that nobody waits for; then it is killed."""
-
-MAX_FILES = 100
-"""Files at work or waiting; as many are at work as there are cores, each in its own process."""
 
 Key = tuple[Pair, Task]
 ThePiece = Piece[Key, Job]
@@ -68,11 +65,11 @@ class Engine:
         self._scheduler: Scheduler[Key, Job] = Scheduler()
         self._rates: Rates[Key] = Rates()
         self._free = self._cores = settings.cores
-        self._files = 0
-        self._file_places = asyncio.Semaphore(settings.cores)
+        self._files = FileEngine(settings.cores, limits.file_seconds, journal, metrics)
         self._changed = asyncio.Event()
         self._jobs: set[Job] = set()
         self._running: set[Work] = set()
+        self._loads: set[asyncio.Task[None]] = set()
         self._dispatcher: asyncio.Task[None] | None = None
         self._gathered = 0
         self._gather_until = 0.0
@@ -85,14 +82,20 @@ class Engine:
         await self.pool.start()
         self._dispatcher = asyncio.create_task(self._dispatch())
 
+    def refuse_all(self) -> None:
+        """End all requests that are not answered yet, because the server stops."""
+        for job in list(self._jobs):
+            job.fail(stopping())
+        self._files.stop()
+
     async def end(self) -> None:
         """End all work and all processes."""
-        for job in list(self._jobs):
-            job.fail(RequestError(503, "the server is stopping", 10))
+        self.refuse_all()
         if self._dispatcher is not None:
             self._dispatcher.cancel()
             await asyncio.gather(self._dispatcher, return_exceptions=True)
         tasks = [work.task for work in self._running if work.task is not None]
+        tasks += self._loads
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -106,7 +109,7 @@ class Engine:
     @property
     def jobs(self) -> int:
         """Requests at work or waiting."""
-        return len(self._jobs) + self._files
+        return len(self._jobs) + self._files.requests
 
     @property
     def endings(self) -> list[str]:
@@ -119,7 +122,7 @@ class Engine:
         """Lines that wait for a worker."""
         return self._scheduler.lines
 
-    async def submit(
+    def submit(
         self,
         pair: Pair,
         lines: Sequence[str],
@@ -133,9 +136,10 @@ class Engine:
         :param lines: of text; those without words have an empty translation.
         :param client: who asks; clients are served in turns.
         :param prefixes: the beginning of each translation.
-        :param seconds: time limit; by default that of requests.
+        :param seconds: time limit; by default that of requests. It includes the loading of the
+            model.
         :return: the job, whose results can be read; it ends when its reader stops reading.
-        :raises RequestError: the queue is full, or the model cannot be loaded.
+        :raises RequestError: the queue is full.
         """
         model = self.pool.models[pair]
         job = Job(pair, task, lines, prefixes, client)
@@ -145,71 +149,27 @@ class Engine:
         self._jobs.add(job)
         model.jobs += 1
         job.on_close = lambda: self._close(job, model, timer)
-        try:
-            await model.ready()
-        except BaseException as error:
-            job.fail(error if isinstance(error, Exception) else RequestError(503, "stopping", 10))
-            raise
-        self._put(job)
+        if model.is_loaded:
+            self._put(job)
+        else:
+            load = asyncio.create_task(self._put_when_loaded(job, model))
+            self._loads.add(load)
+            load.add_done_callback(self._loads.discard)
         return job
 
-    async def translate_file(
-        self, pair: Pair, name: str, data: bytes, task: Task, client: str
-    ) -> bytes:
-        """Translate a file in a process of its own.
-
-        :param name: of the file; only its ending counts.
-        :raises RequestError: it cannot be read or takes too long, or too many are at work.
-        """
-        model = self.pool.models[pair]
-        if self._files >= MAX_FILES:
-            self._metrics.rejected.add("files")
-            raise RequestError(503, "too many files are being translated; try again later", 30)
-        self._files += 1
-        model.jobs += 1
+    async def _put_when_loaded(self, job: Job, model: ServedModel) -> None:
         try:
-            async with asyncio.timeout(self._limits.file_seconds), self._file_places:
-                await model.ready()
-                answer = await self._file_answer(model, name, data, task)
-        except TimeoutError as error:
-            raise RequestError(408, "the file takes too long; send a part of it") from error
-        except WorkerEnded as error:
-            raise RequestError(413, "the file needs too much memory; send a part of it") from error
-        finally:
-            self._files -= 1
-            model.jobs -= 1
-            model.last_used = time.monotonic()
-        return self._file_of(answer)
+            await model.ready()
+        except Exception as error:
+            job.fail(error)
+        else:
+            self._put(job)
 
-    async def _file_answer(
-        self, model: ServedModel, name: str, data: bytes, task: Task
-    ) -> dict[str, Any]:
-        """Let a worker of its own translate a file; it is killed when it is done or not needed."""
-        generation = model.current
-        if generation is None:
-            raise WorkerEnded
-        generation.pieces += 1
-        worker: Worker | None = None
-        try:
-            worker = await generation.process.new_worker()
-            document = {"name": name[-100:], "data": base64.b64encode(data).decode("ascii")}
-            return await worker.answer({"document": document, "task": task.as_message()})
-        finally:
-            if worker is not None:
-                generation.process.kill_worker(worker)
-                worker.writer.close()
-            generation.give_back(None)
-            model.release(generation)
-
-    def _file_of(self, answer: dict[str, Any]) -> bytes:
-        if "document" in answer:
-            return base64.b64decode(answer["document"]["data"])
-        if answer["is_bug"]:
-            self._journal.write(
-                "worker_error", reason=answer["error"], traceback=answer["traceback"]
-            )
-            raise RequestError(422, "the file could not be translated; is it damaged?")
-        raise RequestError(400, answer["error"])
+    async def translate_files(
+        self, pair: Pair, name: str, contents: Sequence[bytes], task: Task
+    ) -> list[bytes]:
+        """Translate files in one process of their own; see `FileEngine.translate`."""
+        return await self._files.translate(self.pool.models[pair], name, contents, task)
 
     def _check_queue(self, job: Job) -> None:
         waiting = self._scheduler.size
@@ -241,8 +201,8 @@ class Engine:
 
     def _abandon(self, work: Work) -> None:
         """Kill a worker that still translates what nobody waits for."""
-        if work in self._running and work.generation is not None and work.worker is not None:
-            work.generation.process.kill_worker(work.worker)
+        if work in self._running and work.worker is not None:
+            work.worker.kill()
 
     async def _dispatch(self) -> None:
         """Give pieces to free workers."""
@@ -276,6 +236,7 @@ class Engine:
         self._changed.set()
         if not task.cancelled() and (error := task.exception()) is not None:
             self._journal.write("engine_error", reason=repr(error))
+            self._retry(work.piece, "the server made an error")
 
     async def _run(self, work: Work) -> None:
         """Translate a piece, and give its lines their results."""
@@ -286,6 +247,7 @@ class Engine:
         try:
             work.worker = await generation.take_worker()
         except WorkerEnded:
+            model.release(generation)
             return self._retry(piece, "its worker could not be started")
         started = time.monotonic()
         is_alive = False
@@ -320,15 +282,22 @@ class Engine:
     def _answer(self, piece: ThePiece, answer: dict[str, Any]) -> None:
         if "results" in answer:
             results: list[LineResult] = answer["results"]
-            for line, result in zip(piece.lines, results, strict=True):
+            pairs = list(zip(piece.lines, results, strict=True))  # all or none is answered
+            for line, result in pairs:
                 line.request.answer(line.position, result)
         elif not answer["is_bug"]:
-            for line in piece.lines:
-                line.request.fail(RequestError(400, answer["error"]))
+            self._refuse(piece, answer["error"])
         else:
             reason = answer["error"]
             self._journal.write("worker_error", reason=reason, traceback=answer["traceback"])
             self._retry(piece, "it could not be translated")
+
+    def _refuse(self, piece: ThePiece, reason: str) -> None:
+        """Fail a request that cannot be translated; of several, find it by trying lines alone."""
+        requests = {line.request for line in piece.lines}
+        if len(requests) > 1:
+            return self._retry(piece, reason)
+        requests.pop().fail(RequestError(400, reason))
 
     def _retry(self, piece: ThePiece, reason: str) -> None:
         """Let the lines of a piece wait again, each alone, or fail those that have failed twice."""

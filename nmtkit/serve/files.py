@@ -46,7 +46,7 @@ class Files:
         """Translate a file; the answer says where it can be fetched."""
         service = self._service
         fields = await read_fields(request, service.limits, with_file=True)
-        client = service.admit(request, fields)
+        service.admit(request, fields)
         upload = fields.get("file")
         if not isinstance(upload, Upload) or not upload.name:
             raise RequestError(400, "Invalid request: missing file parameter")
@@ -63,8 +63,8 @@ class Files:
         (pair, _) = service.languages.pair(source, target, sample)
         task = service.task(fields, Task())
         request.state.note = {"bytes": len(upload.data)}
-        work = service.engine.translate_file(pair, name, upload.data, task, client)
-        data = await while_connected(request, work)
+        work = service.engine.translate_files(pair, name, [upload.data], task)
+        (data,) = await while_connected(request, work)
         stem, dot, ending = name.rpartition(".")
         token = self._downloads.add(f"{stem}.{pair[1]}{dot}{ending}", data)
         return JSONResponse({"translatedFileUrl": f"{request.base_url}download_file/{token}"})

@@ -5,6 +5,7 @@ Facts about it: https://docs.libretranslate.com/ and the OpenAPI description of 
 
 import asyncio
 import re
+from codecs import BOM_UTF8
 from typing import Any
 
 from starlette.requests import Request
@@ -80,31 +81,48 @@ class LibreTranslate:
         self, texts: list[str], pairs: list[Pair], task: Task, client: str
     ) -> list[Translated]:
         """Return each text's translation, its alternatives, and the results of its lines."""
-        engine = self._service.engine
+        pages: dict[Pair, list[int]] = {}
         works = []
         async with asyncio.TaskGroup() as group:
-            for text, pair in zip(texts, pairs, strict=True):
-                is_page = task.markup == "html" and _BLOCK.search(text) is not None
-                if is_page and PAGE in engine.endings:
-                    work = self._translated_page(text, pair, task, client)
+            for number, (text, pair) in enumerate(zip(texts, pairs, strict=True)):
+                if self._is_page(text, task):
+                    pages.setdefault(pair, []).append(number)
                 else:
                     work = self._translated_text(text, pair, task, client)
-                works.append(group.create_task(work))
-        return [work.result() for work in works]
+                    works.append(([number], group.create_task(work)))
+            for pair, numbers in pages.items():
+                work = self._translated_pages([texts[n] for n in numbers], pair, task)
+                works.append((numbers, group.create_task(work)))
+        found = {
+            number: result
+            for numbers, work in works
+            for number, result in zip(numbers, work.result(), strict=True)
+        }
+        return [found[number] for number in range(len(texts))]
 
-    async def _translated_text(self, text: str, pair: Pair, task: Task, client: str) -> Translated:
-        """Return the translation of a text, line by line."""
+    def _is_page(self, text: str, task: Task) -> bool:
+        """Return whether a text has paragraphs and the like, which are no lines."""
+        is_page = task.markup == "html" and _BLOCK.search(text) is not None
+        return is_page and PAGE in self._service.engine.endings
+
+    async def _translated_text(
+        self, text: str, pair: Pair, task: Task, client: str
+    ) -> list[Translated]:
+        """Return the translation of a text, line by line, as a list of one."""
         lines, endings = split_text(text)
-        job = await self._service.engine.submit(pair, lines, task, client)
+        job = self._service.engine.submit(pair, lines, task, client)
         results = await job.all_results()
         text = joined_text((line["text"] for line in results), endings)
-        return text, _alternatives(results, endings, task), results
+        return [(text, _alternatives(results, endings, task), results)]
 
-    async def _translated_page(self, text: str, pair: Pair, task: Task, client: str) -> Translated:
-        """Return the translation of HTML with paragraphs and the like, which are no lines."""
-        data = text.encode("utf-8")
-        found = await self._service.engine.translate_file(pair, f"page{PAGE}", data, task, client)
-        return found.decode("utf-8", "replace"), [], []
+    async def _translated_pages(self, texts: list[str], pair: Pair, task: Task) -> list[Translated]:
+        """Return the translations of pages, in one process for all of them.
+
+        A byte order mark says that they are in UTF-8, whatever they declare.
+        """
+        contents = [BOM_UTF8 + text.encode("utf-8") for text in texts]
+        found = await self._service.engine.translate_files(pair, f"page{PAGE}", contents, task)
+        return [(page.removeprefix(BOM_UTF8).decode("utf-8", "replace"), [], []) for page in found]
 
     async def detect(self, request: Request) -> Response:
         """Detect the language of a text."""

@@ -59,7 +59,7 @@ class MarianWebSocket:
             lines.pop()
             endings.pop()
         self._service.check_size([text], lines)
-        job = await self._service.engine.submit(pair, lines, task, client)
+        job = self._service.engine.submit(pair, lines, task, client)
         results = await results_while_open(channel, job)
         return joined_text((line["text"] for line in results), endings)
 

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from nmtkit.errors import ModelError
 from nmtkit.serve.errors import RequestError
 from nmtkit.serve.job import Pair
 from nmtkit.serve.journal import Journal
-from nmtkit.serve.model_process import ModelProcess, Worker
+from nmtkit.serve.model_process import ModelProcess, Worker, WorkerEnded
 from nmtkit.serve.settings import ModelSettings
 
 RETRY_SECONDS = 5.0
@@ -21,10 +22,15 @@ WATCHED = ("config.toml", "params.best.safetensors", "params.last.safetensors", 
 
 
 class Generation:
-    """One loading of a model: its process, and the workers that are idle."""
+    """One loading of a model: its process, and the workers that are idle.
 
-    def __init__(self, process: ModelProcess, number: int) -> None:
-        self.process, self.number = process, number
+    :param settings: by which the process has loaded the model; see `model_host.ModelHost`.
+    """
+
+    def __init__(self, process: ModelProcess, settings: Mapping[str, Any]) -> None:
+        self.process, self._settings = process, settings
+        self._on_cpu: ModelProcess | None = None
+        self._starting = asyncio.Lock()
         self.pieces = 0
         self.is_old = False
         self._idle: list[Worker] = []
@@ -41,6 +47,34 @@ class Generation:
             self.pieces -= 1
             raise
 
+    async def new_file_worker(self) -> Worker:
+        """Return a new worker that is a process: what it parses came from a client.
+
+        :raises WorkerEnded: none can be started.
+        """
+        self.pieces += 1
+        try:
+            return await (await self._forking_process()).new_worker()
+        except BaseException:
+            self.pieces -= 1
+            raise
+
+    async def _forking_process(self) -> ModelProcess:
+        """Return the model's process, or one with the same model on the CPU if that cannot fork.
+
+        It is loaded for the first file. A fork of a process that uses a GPU cannot use it, and a
+        thread cannot be limited or killed.
+        """
+        if self.process.forks:
+            return self.process
+        async with self._starting:
+            if self._on_cpu is None or not self._on_cpu.is_running:
+                try:
+                    self._on_cpu = await ModelProcess.start({**self._settings, "device": "cpu"})
+                except (ModelError, OSError) as error:
+                    raise WorkerEnded from error
+            return self._on_cpu
+
     def give_back(self, worker: Worker | None) -> None:
         """Take back a worker after a piece; None if it has ended."""
         self.pieces -= 1
@@ -53,6 +87,8 @@ class Generation:
             worker.writer.close()
         self._idle.clear()
         await self.process.end()
+        if self._on_cpu is not None:
+            await self._on_cpu.end()
 
 
 class ServedModel:
@@ -138,15 +174,16 @@ class ServedModel:
 
     async def _load(self) -> None:
         self._seen = self._look()
+        settings = self._for_host()
         try:
-            process = await ModelProcess.start(self._for_host())
+            process = await ModelProcess.start(settings)
         except (ModelError, OSError) as error:
             self.failure, self._failed = str(error), time.monotonic()
             self._journal.write("model_failed", model=self.name, reason=str(error))
             raise ModelError(str(error)) from error
         self.failure = None
         self.loads += 1
-        old, self.current = self.current, Generation(process, self.loads)
+        old, self.current = self.current, Generation(process, settings)
         self.endings = process.facts.pop("endings")
         self._journal.write("model_loaded", model=self.name, load=self.loads, **process.facts)
         watch = asyncio.create_task(self._watch_host(self.current))

@@ -29,11 +29,16 @@ class WorkerEnded(Exception):
 
 
 class Worker(NamedTuple):
-    """A connection to a worker, and the id of its process."""
+    """A connection to a worker, the id of its process, and its host."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
     pid: int
+    host: "ModelProcess"
+
+    def kill(self) -> None:
+        """Let the host kill the worker, whatever it does; a thread goes on to its answer."""
+        self.host.kill_worker(self)
 
     async def answer(self, message: object) -> dict[str, Any]:
         """Return the worker's answer to a piece.
@@ -106,12 +111,20 @@ class ModelProcess:
         """Whether the host is there to start workers."""
         return self._process.returncode is None
 
+    @property
+    def forks(self) -> bool:
+        """Whether workers are processes; on a device that forks cannot share they are threads."""
+        return bool(self.facts["forks"])
+
     async def new_worker(self) -> Worker:
         """Let the host start a worker, and connect to it.
 
         :raises WorkerEnded: the host has ended.
         """
-        mine, theirs = socket.socketpair()
+        try:
+            mine, theirs = socket.socketpair()
+        except OSError as error:  # too many open files
+            raise WorkerEnded from error
         try:
             socket.send_fds(self._commands, [b'{"start": true}\n'], [theirs.fileno()])
         except OSError as error:
@@ -125,7 +138,7 @@ class ModelProcess:
         except (EOFError, TimeoutError) as error:
             writer.close()
             raise WorkerEnded from error
-        return Worker(reader, writer, hello["pid"])
+        return Worker(reader, writer, hello["pid"], self)
 
     def kill_worker(self, worker: Worker) -> None:
         """Let the host kill a worker, whatever it does."""

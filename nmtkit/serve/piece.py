@@ -1,5 +1,6 @@
 """Translation of one piece of work in a worker: lines of the same task, and what clients see."""
 
+import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -28,7 +29,7 @@ Value = TypeVar("Value")
 
 
 class PieceTranslator:
-    """Translates pieces with one model or ensemble.
+    """Translates pieces with one model or ensemble; threads take turns, as it keeps translators.
 
     :param translator: of the model.
     :param glossaries: by their names.
@@ -38,6 +39,7 @@ class PieceTranslator:
         self._translator = translator
         self._glossaries = glossaries
         self._kept: OrderedDict[Task, Translator] = OrderedDict()
+        self._turn = threading.Lock()
 
     def translate(
         self, lines: Sequence[str], prefixes: Sequence[str] | None, task: Task
@@ -49,6 +51,12 @@ class PieceTranslator:
         :raises DataError: a term is no term.
         :raises ConfigError, ModelError: the model cannot do what the task asks for.
         """
+        with self._turn:
+            return self._translate(lines, prefixes, task)
+
+    def _translate(
+        self, lines: Sequence[str], prefixes: Sequence[str] | None, task: Task
+    ) -> list[LineResult]:
         translator = self._for_task(task)
         if task.continuations:
             return [
@@ -69,11 +77,11 @@ class PieceTranslator:
         pairs = zip(lines, results, strict=True)
         return [line_result(line, n_best, task, translator) for line, n_best in pairs]
 
-    def translate_file(self, document: dict[str, Any], task: Task) -> dict[str, Any]:
-        """Translate a file; see `document.translate_file`."""
-        from nmtkit.serve.document import translate_file
+    def translate_files(self, files: dict[str, Any], task: Task) -> list[str]:
+        """Translate files; see `document.translate_files`."""
+        from nmtkit.serve.document import translate_files
 
-        return translate_file(self._for_task(task), document, task)
+        return translate_files(self._for_task(task), files)
 
     def _for_task(self, task: Task) -> Translator:
         """Return a translator for the terms and the confidence of a task."""

@@ -145,7 +145,7 @@ class Connection:
         )
         prefixes = _prefixes(message, len(lines))
         detected = {} if probability is None else {"detected": pair[0]}
-        job = await service.engine.submit(pair, lines, task, client, prefixes)
+        job = service.engine.submit(pair, lines, task, client, prefixes)
         async with contextlib.aclosing(job.results()) as results:
             async for index, result in results:
                 shown = {name: value for name, value in result.items() if name not in HIDDEN}
@@ -165,7 +165,7 @@ class Connection:
         pair, _ = service.languages.pair(
             text_field(message, "source"), text_field(message, "target"), text
         )
-        job = await service.engine.submit(pair, [text], task, client, [prefix])
+        job = service.engine.submit(pair, [text], task, client, [prefix])
         (result,) = await job.all_results()
         await self._send({"id": number, "alternatives": result["continuations"]})
 

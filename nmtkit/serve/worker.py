@@ -34,8 +34,8 @@ def answer_piece(translator: PieceTranslator, message: Any) -> dict[str, Any]:
     started = time.thread_time()
     try:
         task = Task.from_message(message["task"])
-        if "document" in message:
-            return {"document": translator.translate_file(message["document"], task)}
+        if "files" in message:
+            return {"contents": translator.translate_files(message["files"], task)}
         results = translator.translate(message["lines"], message["prefixes"], task)
     except NmtkitError as error:
         return {"error": str(error), "is_bug": False}

@@ -80,7 +80,7 @@ class XmlRpc:
             raise RequestError(400, f"nbest is not from 0 to {service.limits.alternatives}")
         wants = {name for name in ("align", "word-align") if fields.get(name) in _TRUE}
         task = Task(alternatives=max(n_best - 1, 0), details=bool(wants))
-        job = await service.engine.submit(pair, [text], task, client)
+        job = service.engine.submit(pair, [text], task, client)
         (result,) = await service.results(request, job)
         return _answer(result, wants, n_best)
 
