@@ -1,22 +1,59 @@
-"""A connection of HTTP whose client must send its request in time."""
+"""Connections whose client must send its request, and read its answer, in time."""
 
 import asyncio
+import json
 from typing import Any
 
+import h11
 from uvicorn import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
 
 HEADER_SECONDS = 10.0
 """Time for the header of a request, from the connection or from the first byte after an answer."""
 
+WRITE_SECONDS = 30.0
+"""Time in which a client must read something of what waits for it."""
+
+INVALID = {"error": "the request is not valid HTTP"}
+"""Answer to a client that does not speak HTTP."""
+
+
+class WriteTimer:
+    """Ends a connection whose client reads nothing of what waits for it.
+
+    :param transport: of the connection. It tells its protocol whenever something waits.
+    """
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._handle: asyncio.TimerHandle | None = None
+
+    def start(self) -> None:
+        """Begin to wait until the client has read something."""
+        loop, waiting = asyncio.get_running_loop(), self._transport.get_write_buffer_size()
+        self._handle = loop.call_later(WRITE_SECONDS, self._check, waiting)
+
+    def stop(self) -> None:
+        """Stop waiting: the client has read everything, or is gone."""
+        if self._handle is not None:
+            self._handle.cancel()
+            self._handle = None
+
+    def _check(self, before: int) -> None:
+        if self._transport.get_write_buffer_size() < before:
+            self.start()
+        else:
+            self._transport.abort()
+
 
 class TimedConnection(H11Protocol):
     """Uvicorn's connection, closed if it does nothing while no request of it is being answered.
 
-    Without it a client that sends nothing, or half a header, holds its connection for ever; so does
-    one that sends on the body of a request that was refused. The time for the body of another
-    request is a limit of its endpoint.
+    Without it a client that sends nothing, or half a header, holds its connection for ever; so do
+    one that sends on the body of a request that was refused, and one that does not read its answer.
+    The time for the body of another request is a limit of its endpoint.
     """
 
     def __init__(
@@ -28,10 +65,14 @@ class TimedConnection(H11Protocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._timer: asyncio.TimerHandle | None = None
+        self._writing: WriteTimer
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a request."""
         super().connection_made(transport)
+        transport.set_write_buffer_limits(high=0)  # `pause_writing` as soon as something waits
+        self._writing = WriteTimer(transport)
+        self.app_state = {**self.app_state, "transport": transport}
         self._set_timer()
 
     def data_received(self, data: bytes) -> None:
@@ -42,7 +83,29 @@ class TimedConnection(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """End."""
         super().connection_lost(exc)
+        self._writing.stop()
         self._set_timer()
+
+    def pause_writing(self) -> None:
+        """Let the client read."""
+        super().pause_writing()
+        self._writing.start()
+
+    def resume_writing(self) -> None:
+        """Go on, as the client has read everything."""
+        super().resume_writing()
+        self._writing.stop()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is not HTTP, unless an answer has begun."""
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            body = json.dumps(INVALID).encode()
+            headers = [("content-type", "application/json"), ("connection", "close"),
+                       ("content-length", str(len(body)))]  # fmt: skip
+            for event in (h11.Response(status_code=400, headers=headers, reason="Bad Request"),
+                          h11.Data(data=body), h11.EndOfMessage()):  # fmt: skip
+                self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
 
     def _set_timer(self) -> None:
         """Let the timer run as long as a request is awaited; it does not begin anew meanwhile."""
@@ -53,3 +116,27 @@ class TimedConnection(H11Protocol):
             self._timer = None
         elif self._timer is None and is_waiting:
             self._timer = self.loop.call_later(HEADER_SECONDS, self.timeout_keep_alive_handler)
+
+
+class TimedWebSocket(WebSocketsSansIOProtocol):
+    """Uvicorn's WebSocket, closed if its client does not read."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take over a connection of HTTP, whose transport says when something waits."""
+        super().connection_made(transport)
+        self._writing = WriteTimer(self.transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End."""
+        super().connection_lost(exc)
+        self._writing.stop()
+
+    def pause_writing(self) -> None:
+        """Let the client read."""
+        super().pause_writing()
+        self._writing.start()
+
+    def resume_writing(self) -> None:
+        """Go on, as the client has read everything."""
+        super().resume_writing()
+        self._writing.stop()

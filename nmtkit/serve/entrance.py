@@ -67,8 +67,9 @@ class Entrance:
 
     def _refusal(self, scope: Scope, headers: Headers) -> RequestError | None:
         """Return why a request is refused before it is read."""
-        limit = self._service.limits.connections
-        if len(self._service.connections) > limit and scope["path"] not in WATCHED:
+        if scope["path"] not in WATCHED and not self._service.places.take(
+            scope["state"]["transport"]
+        ):
             self._service.metrics.rejected.add("connections")
             return RequestError(503, "too many connections; try again later", FULL_SECONDS)
         return self._foreign(headers)

@@ -10,12 +10,16 @@ import uvicorn
 
 from nmtkit.errors import ConfigError, NmtkitError
 from nmtkit.serve.app import make_app
-from nmtkit.serve.connection import TimedConnection
+from nmtkit.serve.connection import TimedConnection, TimedWebSocket
 from nmtkit.serve.service import Service
 from nmtkit.serve.settings import ServerSettings
 
 BACKLOG = 1024
 """Connections that the system keeps until they are accepted."""
+
+SEND_BUFFER_BYTES = 1 << 17
+"""Bytes of an answer that the system keeps. With more the server would not see for a long time that
+a client reads, though slowly."""
 
 KEEP_ALIVE_SECONDS = 15
 """Time that a connection without a request is kept."""
@@ -71,6 +75,7 @@ def listen(host: str, port: int) -> socket.socket:
     # Connections inherit it. Otherwise the end of an answer waits for the client to acknowledge its
     # beginning, 40 ms; asyncio sets it only for sockets that say which protocol they have.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
     listener.setblocking(False)
     return listener
 
@@ -91,7 +96,7 @@ class Server(uvicorn.Server):
                 access_log=False,
                 lifespan="off",
                 http=TimedConnection,
-                ws="websockets-sansio",
+                ws=TimedWebSocket,
                 ws_max_size=limits.body,
                 proxy_headers=False,
                 server_header=False,
@@ -101,7 +106,6 @@ class Server(uvicorn.Server):
             )
         )
         self._service, self._listener = service, listener
-        service.connections = self.server_state.connections
         self._failure: NmtkitError | None = None
         self._draining: asyncio.Task[None] | None = None
         self._reloading: asyncio.Task[None] | None = None

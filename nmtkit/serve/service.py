@@ -1,7 +1,8 @@
 """What all endpoints share: who asks, what may be asked, and the way to the engine."""
 
 import asyncio
-from collections.abc import Collection, Coroutine, Iterable, Mapping, Sequence
+import contextlib
+from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from starlette.requests import HTTPConnection, Request
@@ -14,6 +15,7 @@ from nmtkit.serve.journal import Journal
 from nmtkit.serve.keys import Keys
 from nmtkit.serve.languages import Languages
 from nmtkit.serve.metrics import Metrics
+from nmtkit.serve.places import Places
 from nmtkit.serve.rates import RateLimit
 from nmtkit.serve.settings import ServerSettings
 from nmtkit.serve.task import Markup, Task, TermPairs
@@ -41,7 +43,8 @@ class Service:
         self.engine = Engine(settings.models, settings.limits, self.journal, self.metrics)
         self.languages = Languages(settings.models.folders)
         self.is_draining = False
-        self.connections: Collection[object] = ()  # those that are open
+        self.places = Places(settings.limits.connections)
+        self.answering = 0
         self._rates = RateLimit(settings.limits.rate)
         self._keys: Keys | None = None
         self.read_keys()

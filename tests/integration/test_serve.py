@@ -378,7 +378,7 @@ def test_a_connection_without_a_request_is_closed(model, monkeypatch):
                     time.sleep(0.1)
                 while connection.recv(1_000):
                     continue
-        server.wait_until(lambda: len(server.service.connections) == 0)
+        server.wait_until(lambda: len(server.server.server_state.connections) == 0)
         with server.socket("/stream") as stream, httpx.Client(base_url=server.url) as client:
             for _ in range(2):
                 assert client.get("/languages").status_code == 200
@@ -405,7 +405,7 @@ def test_too_many_connections_are_refused(model):
             refused = caught.value.response
             assert refused.status_code == 503 and int(refused.headers["retry-after"]) > 0
             assert json.loads(refused.body or b"")["error"]
-        server.wait_until(lambda: len(server.service.connections) < 2)
+        server.wait_until(lambda: len(server.server.server_state.connections) < 2)
         assert server.http.get("/languages").status_code == 200
 
 
