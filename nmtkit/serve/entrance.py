@@ -59,7 +59,8 @@ class Entrance:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or a WebSocket."""
         if scope["type"] == "http":
-            await self._answer_http(scope, receive, send)
+            with self._service.answer():
+                await self._answer_http(scope, receive, send)
         elif scope["type"] == "websocket":
             await self._answer_websocket(scope, receive, send)
         else:

@@ -43,8 +43,10 @@ class MarianWebSocket:
                 pair = pair_of_query(service, fields)
                 task = service.task(fields, Task())
                 async for text in channel.messages():
-                    client = service.admit(socket, fields)
-                    await channel.send(await self._answer(channel, clean(text), pair, task, client))
+                    with service.answer():
+                        client = service.admit(socket, fields)
+                        answer = await self._answer(channel, clean(text), pair, task, client)
+                        await channel.send(answer)
             except RequestError as error:
                 await channel.refuse(error)
             except JobCancelled:

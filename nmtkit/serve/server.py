@@ -24,6 +24,9 @@ a client reads, though slowly."""
 KEEP_ALIVE_SECONDS = 15
 """Time that a connection without a request is kept."""
 
+REFUSE_SECONDS = 5.0
+"""Time to tell clients that their requests are not answered, as the server stops."""
+
 MAX_HEADER_BYTES = 16_384
 """Size of the headers of a request."""
 
@@ -162,12 +165,17 @@ class Server(uvicorn.Server):
             self.should_exit = self.force_exit = True
 
     async def _drain(self) -> None:
-        """Wait until all requests are answered, or the time for it is over."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self._service.settings.drain):
-                while self._service.engine.jobs:
-                    await asyncio.sleep(0.05)
+        """Wait until all requests are answered; refuse those that take too long."""
+        await self._wait_for_answers(self._service.settings.drain)
+        self._service.engine.refuse_all()
+        await self._wait_for_answers(REFUSE_SECONDS)
         self.should_exit = True
+
+    async def _wait_for_answers(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while self._service.answering:
+                    await asyncio.sleep(0.05)
 
     def reload(self) -> None:
         """Load models, glossaries and keys again, after a loading of them that has begun."""

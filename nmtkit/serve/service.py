@@ -32,6 +32,8 @@ MAX_NAME = 100
 class Service:
     """What all endpoints share.
 
+    answering: requests whose answer is not sent yet.
+
     :param settings: of the server.
     :raises DataError: the file of keys cannot be read.
     """
@@ -61,6 +63,15 @@ class Service:
     def needs_keys(self) -> bool:
         """Whether requests need a key."""
         return self._keys is not None
+
+    @contextlib.contextmanager
+    def answer(self) -> Iterator[None]:
+        """Let the server not end before the block does, in which a request is answered."""
+        self.answering += 1
+        try:
+            yield
+        finally:
+            self.answering -= 1
 
     def admit(self, connection: HTTPConnection, fields: Mapping[str, Any]) -> str:
         """Return who asks, after counting the request.

@@ -117,7 +117,11 @@ class Connection:
         await self._channel.send(json.dumps(message, ensure_ascii=False))
 
     async def _answer(self, number: Id, message: dict[str, Any]) -> None:
-        """Answer one request."""
+        """Answer one request, or say why not."""
+        with self._service.answer():
+            await self._try_to_answer(number, message)
+
+    async def _try_to_answer(self, number: Id, message: dict[str, Any]) -> None:
         try:
             client = self._service.admit(self._socket, {**self._query, **message})
             if flag_field(message, "alternatives"):
