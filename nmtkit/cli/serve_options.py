@@ -48,6 +48,7 @@ class ServeOptions:
         :raises NmtkitError: a folder or an option cannot be used.
         """
         from nmtkit.serve.pairs import models_of_pairs, named_files
+        from nmtkit.serve.public_url import parse_public_url
         from nmtkit.serve.settings import Limits, ModelSettings, ServerSettings
 
         values = self.values
@@ -75,6 +76,7 @@ class ServeOptions:
             ),
             host=values["host"],
             port=values["port"],
+            public_url=parse_public_url(values["public_url"]) if values["public_url"] else None,
             origins=values["origins"],
             hosts=values["hosts"],
             keys=Path(self.keys) if self.keys else None,
@@ -159,6 +161,12 @@ NETWORK_OPTIONS = group(
         metavar="N",
         common=True,
         help="Port to listen on. With 0 it is a free one, which the log names.",
+    ),
+    option(
+        "--public-url",
+        metavar="URL",
+        help="Address of the server for its clients, if a proxy stands before it, such as"
+        " https://example.org/translator. The proxy removes its path.",
     ),
     option(
         "--keys",

@@ -55,6 +55,10 @@ class Entrance:
         self._hosts = {name.lower() for name in settings.hosts}
         if not self._hosts and is_loopback(settings.host):
             self._hosts = {*LOOPBACK_NAMES, settings.host.lower()}
+        public = settings.public_url
+        if self._hosts and public is not None:
+            self._hosts.add(public.host)
+        self._own_origin = public.origin if public is not None else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or a WebSocket."""
@@ -88,7 +92,7 @@ class Entrance:
         origin = headers.get("origin")
         if origin is None or origin in self._origins or "*" in self._origins:
             return None
-        if origin.partition("://")[2].lower() == host.lower():
+        if origin == self._own_origin or origin.partition("://")[2].lower() == host.lower():
             return None
         return RequestError(403, "pages of other servers may not use this one; see --cors")
 

@@ -67,7 +67,9 @@ class Files:
         (data,) = await while_connected(request, work)
         stem, dot, ending = name.rpartition(".")
         token = self._downloads.add(f"{stem}.{pair[1]}{dot}{ending}", data)
-        return JSONResponse({"translatedFileUrl": f"{request.base_url}download_file/{token}"})
+        public = service.settings.public_url
+        base = public.base if public is not None else str(request.base_url).rstrip("/")
+        return JSONResponse({"translatedFileUrl": f"{base}/download_file/{token}"})
 
     async def download(self, request: Request) -> Response:
         """Return a translated file, as one to be saved, never shown."""

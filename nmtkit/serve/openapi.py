@@ -9,6 +9,7 @@ from starlette.routing import Route
 
 import nmtkit
 from nmtkit.serve.policy import policy_of
+from nmtkit.serve.public_url import PublicUrl
 from nmtkit.serve.service import Service
 
 Schema = dict[str, Any]
@@ -113,7 +114,7 @@ class OpenApi:
     """
 
     def __init__(self, service: Service) -> None:
-        self._spec = specification()
+        self._spec = specification(service.settings.public_url)
         self._page = page_of(self._spec)
 
     def routes(self) -> list[Route]:
@@ -134,8 +135,8 @@ class OpenApi:
         return HTMLResponse(self._page, headers=headers)
 
 
-def specification() -> Schema:
-    """Return the description in OpenAPI 3.1."""
+def specification(public_url: PublicUrl | None = None) -> Schema:
+    """Return the description in OpenAPI 3.1, of a server with this address."""
     paths = {}
     for path, (method, summary, body, answer) in PATHS.items():
         operation: Schema = {"summary": summary, "responses": _responses(answer)}
@@ -146,7 +147,8 @@ def specification() -> Schema:
             operation["requestBody"] = {"required": True, "content": content}
         paths[path] = {method: operation}
     info = {"title": "nmtkit serve", "version": nmtkit.__version__}
-    return {"openapi": "3.1.0", "info": info, "paths": paths}
+    servers = {"servers": [{"url": public_url.base}]} if public_url is not None else {}
+    return {"openapi": "3.1.0", "info": info, **servers, "paths": paths}
 
 
 def _responses(answer: Schema) -> Schema:

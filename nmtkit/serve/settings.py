@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from nmtkit.serve.public_url import PublicUrl
+
 
 @dataclass(frozen=True)
 class ModelSettings:
@@ -58,6 +60,7 @@ class Limits:
 class ServerSettings:
     """Where the server listens, whom it serves, and what it writes.
 
+    public_url: address of the server for its clients, if it is another one: that of a proxy.
     origins: of web pages that may use it from other servers. hosts: names by which it may be
     called; empty: any. keys: file of keys, or None: no keys are needed. log_texts: write texts to
     the log. drain: seconds that requests have to finish after SIGTERM.
@@ -67,6 +70,7 @@ class ServerSettings:
     limits: Limits = Limits()
     host: str = "127.0.0.1"
     port: int = 5000
+    public_url: PublicUrl | None = None
     origins: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     keys: Path | None = None
