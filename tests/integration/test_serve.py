@@ -577,3 +577,41 @@ def test_a_host_that_ends_is_replaced(model):
         os.kill(generation.process._process.pid, signal.SIGKILL)
         server.wait_until(lambda: len(server.events("model_loaded")) == 2)
         assert server.text("one two") == expected
+
+
+THREADS = """
+import sys; sys.path[:] = {path!r}
+from nmtkit.serve import model_host
+class Host(model_host.ModelHost):
+    def __init__(self, settings, commands):
+        super().__init__(settings, commands)
+        self._forks = settings["device"] == "cpu"
+model_host.ModelHost = Host
+model_host.main({number})
+"""
+"""A host whose workers are threads, as those of a model on a GPU are."""
+
+
+def test_files_beside_a_model_whose_workers_are_threads(model, monkeypatch):
+    import os
+
+    monkeypatch.setattr("nmtkit.serve.model_process.CODE", THREADS)
+    with running(model, device="auto") as server:
+        lines = ["one two", "three", "four five six"]
+        with ThreadPoolExecutor(3) as pool:
+            expected = list(pool.map(server.text, lines))
+        generation = server.service.engine.pool.models["en", "fr"].current
+        assert generation is not None and not generation.process.forks
+        host = generation.process._process.pid
+        niceness = os.getpriority(os.PRIO_PROCESS, host)
+        form = {"source": "en", "target": "fr"}
+        for _ in range(2):
+            files = {"file": ("a.txt", "\n".join(lines).encode())}
+            answer = server.http.post("/translate_file", data=form, files=files)
+            assert answer.status_code == 200, answer.text
+            url = answer.json()["translatedFileUrl"]
+            assert server.http.get(url).text.split("\n") == expected
+        page = server.text("<p>one two</p><p>three</p>", format="html")
+        assert page.count("<p>") == page.count("</p>") == 2 and expected[1] in page
+        assert os.getpriority(os.PRIO_PROCESS, host) == niceness
+        assert server.text(lines) == expected
