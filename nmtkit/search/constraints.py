@@ -97,15 +97,16 @@ class State(NamedTuple):
 
     met: bit j is 1 if it has term j. begun: nodes and terms that it is in the middle of. bad: nodes
     of forbidden sequences likewise. is_open: its last token may be continued to a longer word.
-    has_ended: it has just ended a term, so that the word must end. must_go_on: it has just ended a
-    forbidden sequence, so that the word must not. prefix: where in the prefix it is; None behind.
+    ended: the bit of a term that it has just ended, so that the word must end: if it goes on, the
+    term is not met; else 0. must_go_on: it has just ended a forbidden sequence, so that the word
+    must not end. prefix: where in the prefix it is; None behind.
     """
 
     met: int = 0
     begun: tuple[tuple[_Node, int], ...] = ()
     bad: tuple[_Node, ...] = ()
     is_open: bool = False
-    has_ended: bool = False
+    ended: int = 0
     must_go_on: bool = False
     prefix: PrefixNode | None = None
 
@@ -230,13 +231,20 @@ class ConstrainedSentence:
         """
         states = [State()]
         for token in tokens:
-            after = (
-                self.move(state, token, order).state
-                for state in states
-                for order in self._orders(state, token)
-            )
-            states = sorted(set(after), key=lambda state: -state.met.bit_count())[:MAX_READINGS]
+            after = {new for state in states for new in self._readings(state, token)}
+            states = sorted(after, key=lambda state: -state.met.bit_count())[:MAX_READINGS]
         return min(map(self.unmet, states), key=len)
+
+    def _readings(self, state: State, token: int) -> Iterator[State]:
+        """Yield the states after a token, for each term that it may belong to.
+
+        A term whose word may go on is not ended in one of them, as `disks` may be meant.
+        """
+        for order in self._orders(state, token):
+            after = self.move(state, token, order).state
+            yield after
+            if after.ended:
+                yield self._move(state, token, order, ends=False).state
 
     def _orders(self, state: State, token: int) -> list[Tokens]:
         """Return orders of the terms that are not met, one for each that a token may belong to."""
@@ -356,7 +364,7 @@ class ConstrainedSentence:
         if state.prefix is not None:
             return Rule(state.prefix.tokens), -1
         banned = frozenset(self._ends_of_forbidden(state))
-        goes_on = True if state.must_go_on else False if state.has_ended else None
+        goes_on = True if state.must_go_on else False if state.ended else None
         return Rule(None, banned, goes_on, complete and not state.must_go_on), needed
 
     def _needed(self, state: State) -> int:
@@ -372,7 +380,11 @@ class ConstrainedSentence:
                 if after.is_end and not inside and not self.opens[token]:
                     yield token
 
-    def _move(self, state: State, token: int, order: Tokens) -> Move:
+    def _move(self, state: State, token: int, order: Tokens, ends: bool = True) -> Move:
+        """Return the state after one more token.
+
+        :param ends: end a term where that can be.
+        """
         inside = state.is_open and self._goes_on[token]
         fresh: list[tuple[_Node, int]] = []
         if not inside and token in self._terms.following:
@@ -380,16 +392,18 @@ class ConstrainedSentence:
             known = node.ends | node.below
             fresh = [(self._terms, term) for term in order if term in known]
         reached = _follow((*state.begun, *fresh), token)
-        ended = next(((node, term) for node, term, _ in reached if term in node.ends), None)
-        met = state.met if ended is None else state.met | 1 << ended[1]
+        ending = ((node, term) for node, term, _ in reached if term in node.ends)
+        ended = next(ending, None) if ends else None
+        last = 0 if ended is None else 1 << ended[1]
+        before_last = state.met & ~state.ended if self._goes_on[token] else state.met
         bad_nodes = (*state.bad, *([] if inside else [self._bad]))
         bad = [node.following[token] for node in bad_nodes if token in node.following]
         after = State(
-            met,
+            before_last | last,
             () if ended else tuple((node, term) for node, term, _ in reached),
             tuple(node for node in bad if node.following),
             self.opens[token],
-            ended is not None and self.opens[token],
+            last if self.opens[token] else 0,
             any(node.is_end for node in bad) and (state.prefix is None or self.opens[token]),
             None if state.prefix is None else state.prefix.following.get(token),
         )

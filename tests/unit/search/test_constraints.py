@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nmtkit.search.constraints import (
@@ -50,11 +50,12 @@ def test_a_term_of_whole_words_is_met_if_it_stands_there(text: list[int], term: 
     assert (not sentence(term).missing(text)) == stands_in(text, term, WORDS)
 
 
-@given(texts, sequences, st.sampled_from([WORDS, PIECES]))
-def test_terms_begin_where_words_do(
+@example([1, 3], (1,), LETTERS)
+@given(texts, sequences, st.sampled_from([WORDS, PIECES, LETTERS]))
+def test_terms_begin_and_end_where_words_do(
     text: list[int], term: Tokens, boundaries: WordBoundaries
 ) -> None:
-    if boundaries.opens[term[-1]]:
+    if boundaries is PIECES and boundaries.opens[term[-1]]:
         term = (*term, 2)  # a term ends with its word
     met = not sentence(term, boundaries=boundaries).missing(text)
     assert met == stands_in(text, term, boundaries)
@@ -88,6 +89,20 @@ def test_any_alternative_meets_a_term() -> None:
     either = ConstrainedSentence(Constraints((((1, 2), (3,)),)), WORDS)
     assert either.missing([3]) == either.missing([1, 2]) == ()
     assert either.missing([1, 3]) == () and either.missing([1, 4, 2]) == (0,)
+
+
+def test_a_longer_alternative_meets_a_term_whose_word_goes_on() -> None:
+    either = ConstrainedSentence(Constraints((((1,), (1, 3)),)), LETTERS)
+    assert either.missing([1]) == either.missing([1, 3]) == either.missing([1, 3, 2]) == ()
+    assert either.missing([1, 5]) == either.missing([1, 3, 5]) == either.missing([3, 1]) == (0,)
+    assert either.missing([1, 5, 2, 1]) == ()
+
+
+def test_a_prefix_that_goes_on_with_the_word_of_a_term_does_not_meet_it() -> None:
+    term = sentence((1,), boundaries=LETTERS, prefix=chain((1, 3)))
+    state = term.move(term.start, 1).state
+    assert not term.unmet(state)
+    assert term.unmet(term.move(state, 3).state) == (0,)
 
 
 @given(texts, sequences, st.sampled_from([WORDS, PIECES, LETTERS]))
