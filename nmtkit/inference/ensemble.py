@@ -143,16 +143,22 @@ class Ensemble:
         )
         return replace(self, members=tuple(prepared))
 
-    def source_tokens(self, line: str, tokenized: bool = False) -> list[list[str]]:
-        """Split a source line into tokens, for each model."""
+    def source_tokens(
+        self, line: str, tokenized: bool = False, names: Sequence[str] | None = None
+    ) -> list[list[str]]:
+        """Split a source line into tokens, for each model.
+
+        :param names: words for which placeholders stand; by default those of `find_names`.
+        """
         return [
-            member.src_text.tokens(member.src_text.with_tag(line, self.tag), tokenized)
+            member.src_text.tokens(member.src_text.with_tag(line, self.tag), tokenized, names)
             for member in self.members
         ]
 
     def find_names(self, line: str, tokenized: bool = False) -> list[str]:
         """Return the names of a source line, for which placeholders stand in its tokens."""
-        return self.first.src_text.find_names(line, tokenized)
+        text = self.first.src_text
+        return text.find_names(text.with_tag(line, self.tag), tokenized)
 
     def with_tag(self, tag: str) -> "Ensemble":
         """Return the same models with a tag before each source line.

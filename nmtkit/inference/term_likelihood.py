@@ -51,7 +51,8 @@ class TermLikelihood:
 
     def _ask_batch(self, keys: Sequence[TermKey]) -> None:
         """Note log p of the best first token of each term."""
-        sources = self._as_read([self._ensemble.source_tokens(source) for source, _ in keys], keys)
+        tokens = [self._ensemble.source_tokens(source, names=()) for source, _ in keys]
+        sources = self._as_read(tokens, keys)
         models, averaging = self._ensemble.models, self._ensemble.averaging
         with torch.inference_mode(), self._ensemble.error_context():
             encoded, lengths = self._ensemble.encode(sources)

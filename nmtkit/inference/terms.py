@@ -101,6 +101,24 @@ class TermFinder:
         terms = tuple(one.term for one in possible)
         return LineTerms(sentence, terms, tuple(impossible), annotated)
 
+    def without_terms(self, names: Sequence[str], line: str, tokenized: bool) -> list[str]:
+        """Return the names of a line that are no words of its terms, which a model must read.
+
+        :param names: words that placeholders would stand for.
+        :param tokenized: the line is already tokenised.
+        """
+        found = self._glossary.find(line) if names else []
+        if not found:
+            return [*names]
+        words = self._model.src_text.words(line, tokenized).split(" ")
+        offsets = self._model.src_text.offsets(words, line)
+        read = {
+            word
+            for word, (start, end) in zip(words, offsets, strict=True)
+            if any(start < one.end and one.start < end for one in found)
+        }
+        return [name for name in names if name not in read]
+
     def _annotated(
         self,
         source_tokens: Sequence[str],

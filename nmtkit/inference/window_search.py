@@ -42,12 +42,13 @@ NBest = list[Hypothesis]
 class Window(NamedTuple):
     """Lines that are translated together.
 
-    sources: their tokens. inputs: those that the models read. first: index of the first line
-    among all. terms: of each line; empty without a glossary. prefixes: of the translations of some
-    lines, by their number.
+    names: of each line, for which placeholders stand in its tokens. sources: these tokens. inputs:
+    those that the models read. first: index of the first line among all. terms: of each line; empty
+    without a glossary. prefixes: of the translations of some lines, by their number.
     """
 
     lines: Sequence[str]
+    names: Sequence[Sequence[str]]
     sources: Sequence[SourceTokens]
     inputs: Sequence[SourceTokens]
     first: int
@@ -121,7 +122,11 @@ class WindowSearch:
         :param first: index of the first line among all.
         """
         lines = [line for line, _ in pairs]
-        sources = [self._ensemble.source_tokens(line, tokenized) for line in lines]
+        names = [self._find_names(line, tokenized) for line in lines]
+        sources = [
+            self._ensemble.source_tokens(line, tokenized, own)
+            for line, own in zip(lines, names, strict=True)
+        ]
         terms = self._find_terms(lines, sources)
         inputs: Sequence[SourceTokens] = sources
         annotated = [line.annotated for line in terms]
@@ -129,8 +134,13 @@ class WindowSearch:
             from nmtkit.inference.term_annotation import annotated_sources  # rarely needed
 
             inputs = annotated_sources(self._ensemble, sources, annotated)
-        prefixes = self._find_prefixes(pairs, tokenized)
-        return Window(lines, sources, inputs, first, terms, prefixes)
+        prefixes = self._find_prefixes(pairs, names, tokenized)
+        return Window(lines, names, sources, inputs, first, terms, prefixes)
+
+    def _find_names(self, line: str, tokenized: bool) -> list[str]:
+        """Return the names of a line, which the model copies, without those that are terms."""
+        names = self._ensemble.find_names(line, tokenized)
+        return self._terms.without_terms(names, line, tokenized) if self._terms else names
 
     def _find_terms(
         self, lines: Sequence[str], sources: Sequence[SourceTokens]
@@ -144,14 +154,12 @@ class WindowSearch:
         return found
 
     def _find_prefixes(
-        self, pairs: Sequence[tuple[str, str]], tokenized: bool
+        self, pairs: Sequence[tuple[str, str]], names: Sequence[Sequence[str]], tokenized: bool
     ) -> "Mapping[int, LinePrefix]":
         """Return the prefixes that are not empty, by the number of the line."""
         return {
-            number: self._prefixes().find(
-                prefix, tokenized, self._ensemble.find_names(line, tokenized)
-            )
-            for number, (line, prefix) in enumerate(pairs)
+            number: self._prefixes().find(prefix, tokenized, names[number])
+            for number, (_, prefix) in enumerate(pairs)
             if prefix
         }
 
@@ -335,8 +343,7 @@ class WindowSearch:
     ) -> list[Translation]:
         if not n_best:
             return []
-        names = self._ensemble.find_names(window.lines[number], tokenized)
-        source = Source(window.sources[number][0], names)
+        source = Source(window.sources[number][0], window.names[number])
         return [
             translation_of(
                 self._ensemble.first,

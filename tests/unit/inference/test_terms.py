@@ -12,6 +12,7 @@ from nmtkit.model_folder import LoadedModel
 from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.special_symbols import EOS
 from nmtkit.text.glossary import Glossary, Term, count
+from nmtkit.text.names import Names
 
 MakeModel = Callable[..., LoadedModel]
 
@@ -123,3 +124,31 @@ def test_a_word_that_a_marker_joins_to_another_is_no_term(make_model: MakeModel)
     assert absent("w \uffed x w") == ["b"]
     joined = Hypothesis([*ids("w \uffed x".split()), EOS], -1.0, [], True)
     assert words.kept(line, [joined]) == []
+
+
+@pytest.fixture
+def copying(make_model: MakeModel) -> Translator:
+    """Return a model that copies names."""
+    model = make_model(1, src="a b Zorg Corp ❶ ❷", tgt="w x z ❶ ❷", names=Names({}))
+    return Translator(Ensemble((model,))).with_search(beam=3)
+
+
+def test_a_name_that_is_a_term_is_read(copying: Translator) -> None:
+    with_terms = copying.with_terms(Glossary([Term("zorg", ("z",))]))
+    lines = ["a Zorg b", "a Corp b", "a Corp, Zorg Zorg", ""]
+    found = list(with_terms.translate(lines, n_best=3))
+    assert [best[0].src_tokens for best in found] == [
+        ["a", "Zorg", "b"], ["a", "❶", "b"], ["a", "❶", ",", "Zorg", "Zorg"], [],
+    ]  # fmt: skip
+    for line, best in zip(lines, found, strict=True):
+        for one in best:
+            assert one.text.count("z") >= line.count("Zorg") and not one.missing_terms
+            assert "Zorg" not in one.text
+    ((plain,),) = copying.translate(["a Zorg b"])
+    assert plain.src_tokens == ["a", "❶", "b"]
+
+
+def test_a_term_that_only_forbids_stays_a_name(copying: Translator) -> None:
+    glossary = Glossary([Term("Zorg", (), ("x",))])
+    ((found,),) = copying.with_terms(glossary).translate(["a Zorg b"])
+    assert found.src_tokens == ["a", "❶", "b"] and "x" not in found.text.split()

@@ -369,6 +369,12 @@ def test_names_take_the_place_of_their_placeholders(make_model):
     assert any("GI" in translation.text for best in found for translation in best)
 
 
+def test_a_tag_before_a_line_changes_what_its_names_are_for_both(make_model):
+    model = make_model(4, src="<x> a ❶", tgt="v ❶", tags=("<x>",), names=Names({}))
+    ((found,),) = Translator(Ensemble((model,))).with_tag("<x>").translate(["Gi a"])
+    assert ("❶" in found.src_tokens) == bool(found.names)
+
+
 def test_translations_with_all_names_come_first(make_model):
     sides = {"src": "a b ❶ ❷", "tgt": "v ❶ ❷"}
     names = Names({})

@@ -93,7 +93,7 @@ def test_the_evidence_is_that_of_scoring(make_model):
 def _window(sources):
     from nmtkit.inference.window_search import Window
 
-    return Window(["a b c"], sources, sources, 0, [], {})
+    return Window(["a b c"], [[]], sources, sources, 0, [], {})
 
 
 def test_an_empty_line_is_certain(make_model):
