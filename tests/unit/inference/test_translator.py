@@ -370,9 +370,9 @@ def test_names_take_the_place_of_their_placeholders(make_model):
 
 
 def test_a_tag_before_a_line_changes_what_its_names_are_for_both(make_model):
-    model = make_model(4, src="<x> a ❶", tgt="v ❶", tags=("<x>",), names=Names({}))
-    ((found,),) = Translator(Ensemble((model,))).with_tag("<x>").translate(["Gi a"])
-    assert ("❶" in found.src_tokens) == bool(found.names)
+    model = make_model(4, src="to-fr a ❶", tgt="v ❶", tags=("to-fr",), names=Names({}))
+    ((found,),) = Translator(Ensemble((model,))).with_tag("to-fr").translate(["Gi a"])
+    assert (found.src_tokens, found.names) == (["to-fr", "❶", "a"], ["Gi"])
 
 
 def test_translations_with_all_names_come_first(make_model):
