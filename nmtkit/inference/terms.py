@@ -14,7 +14,8 @@ from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.search.search_settings import length_divisor
 from nmtkit.special_symbols import UNK
 from nmtkit.text.glossary import Glossary, Occurrence, Term
-from nmtkit.text.markers import JOINED
+from nmtkit.text.markers import JOINED, SYMBOLS
+from nmtkit.text.markup_symbols import take_symbols
 from nmtkit.text.memo import Memo
 from nmtkit.text.scripts import is_in_word
 
@@ -83,6 +84,7 @@ class TermFinder:
 
         :param source_tokens: tokens of the line.
         """
+        line = self._plain(line)
         forbidden = self._everywhere + self._tokens_of(self._glossary.forbidden(line))
         all_found = self._glossary.find(line)
         found, beyond = all_found[:MAX_TERMS], all_found[MAX_TERMS:]
@@ -101,20 +103,33 @@ class TermFinder:
         terms = tuple(one.term for one in possible)
         return LineTerms(sentence, terms, tuple(impossible), annotated)
 
+    def _plain(self, line: str) -> str:
+        """Return a line without the symbols that stand for markup in it, which may be in a term."""
+        return line if self._symbols.isdisjoint(line) else take_symbols(line)[0]
+
+    @cached_property
+    def _symbols(self) -> frozenset[str]:
+        return SYMBOLS if self._model.config.text.markup != "none" else frozenset()
+
+    def _offsets(self, words: Sequence[str], line: str) -> list[tuple[int, int]]:
+        """Return where words stand in a line without symbols; symbols stand nowhere."""
+        shown = ["" if word in self._symbols else word for word in words]
+        return self._model.src_text.offsets(shown, line)
+
     def without_terms(self, names: Sequence[str], line: str, tokenized: bool) -> list[str]:
         """Return the names of a line that are no words of its terms, which a model must read.
 
         :param names: words that placeholders would stand for.
         :param tokenized: the line is already tokenised.
         """
-        found = self._glossary.find(line) if names else []
+        plain = self._plain(line)
+        found = self._glossary.find(plain) if names else []
         if not found:
             return [*names]
         words = self._model.src_text.words(line, tokenized).split(" ")
-        offsets = self._model.src_text.offsets(words, line)
         read = {
             word
-            for word, (start, end) in zip(words, offsets, strict=True)
+            for word, (start, end) in zip(words, self._offsets(words, plain), strict=True)
             if any(start < one.end and one.start < end for one in found)
         }
         return [name for name in names if name not in read]
@@ -127,6 +142,8 @@ class TermFinder:
     ) -> AnnotatedSource | None:
         """Annotate the terms of a line, each with the first of its translations.
 
+        One in which an element begins or ends is not annotated, so that its symbol stays.
+
         :param spans: positions of the tokens of each term. wanted: its translations.
         """
         term_words = self._model.term_words
@@ -134,7 +151,11 @@ class TermFinder:
             return None
         ids = (term_words.of_target(translations[0]) for translations in wanted)
         words = [self._model.src_vocab.tokens(translation) for translation in ids]
-        return annotate(source_tokens, spans, words)
+        whole = [() if self._has_symbols(source_tokens, span) else span for span in spans]
+        return annotate(source_tokens, whole, words)
+
+    def _has_symbols(self, tokens: Sequence[str], span: Sequence[int]) -> bool:
+        return bool(span) and not self._symbols.isdisjoint(tokens[span[0] : span[-1] + 1])
 
     def _spans(
         self, line: str, source_tokens: Sequence[str], found: Sequence[Occurrence]
@@ -143,7 +164,7 @@ class TermFinder:
         if not found:
             return ()
         words, indices = self._model.src_text.join(source_tokens)
-        offsets = self._model.src_text.offsets(words, line)
+        offsets = self._offsets(words, line)
         return tuple(
             tuple(
                 position

@@ -1,11 +1,13 @@
 """Terms of lines as constraints, for models of words, BPE and SentencePiece."""
 
+import re
 from collections.abc import Callable
 
 import pytest
 
 from nmtkit.config import SearchConfig
 from nmtkit.inference.ensemble import Ensemble
+from nmtkit.inference.markup_translator import MarkupTranslator
 from nmtkit.inference.terms import MAX_TERMS, TermFinder
 from nmtkit.inference.translator import Translator
 from nmtkit.model_folder import LoadedModel
@@ -13,6 +15,7 @@ from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.special_symbols import EOS
 from nmtkit.text.glossary import Glossary, Term, count
 from nmtkit.text.names import Names
+from nmtkit.text.term_words import TERM_MARK
 
 MakeModel = Callable[..., LoadedModel]
 
@@ -152,3 +155,29 @@ def test_a_term_that_only_forbids_stays_a_name(copying: Translator) -> None:
     glossary = Glossary([Term("Zorg", (), ("x",))])
     ((found,),) = copying.with_terms(glossary).translate(["a Zorg b"])
     assert found.src_tokens == ["a", "❶", "b"] and "x" not in found.text.split()
+
+
+def test_a_term_over_the_boundary_of_an_element_is_found(make_model: MakeModel) -> None:
+    """Find it as on the line without symbols of markup, which stand at no positions of it."""
+    model = make_model(1, src="a b c ⦃ ⦄ ⧀", tgt="w x y ⦃ ⦄ ⧀", markup="html")
+    words = finder(model, Term("b c", ("x y",)), Term("a", ("w",)))
+    tokens = "⦃ a b ⦄ ⧀ c".split()
+    line = words.find("⦃A b⦄ ⧀ c", tokens)
+    assert [term.source for term in line.terms] == ["a", "b c"]
+    assert line.constraints.spans[0] == (1,)
+    assert {2, 5} <= set(line.constraints.spans[1]) <= {2, 3, 4, 5}
+    assert words.find("A b c", "a b c".split()).constraints.terms == line.constraints.terms
+    translator = Translator(Ensemble((model,))).with_search(beam=3)
+    keeper = MarkupTranslator(translator.with_terms(Glossary([Term("b c", ("x y",))])), "html")
+    ((found,),) = keeper.translate(["a <b>b</b> c<br/>"])
+    assert count(re.sub("<[^<>]*>", "", found.text), ["x y"]) and not found.missing_terms
+
+
+def test_a_term_over_the_boundary_of_an_element_is_not_annotated(make_model: MakeModel) -> None:
+    """Keep the symbol, which the model must see."""
+    tgt = ["</s>", "<unk>", *"w x y ⦃ ⦄".split()]
+    src = f"a b c ⦃ ⦄ {' '.join(TERM_MARK + word for word in tgt)}"
+    model = make_model(1, src=src, tgt="w x y ⦃ ⦄", markup="html")
+    words = finder(model, Term("b c", ("x y",)), Term("a", ("w",)))
+    found = words.find("⦃a b⦄ c", "⦃ a b ⦄ c".split()).annotated
+    assert found is not None and found.tokens == ["⦃", f"{TERM_MARK}w", "b", "⦄", "c"]
