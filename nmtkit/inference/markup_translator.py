@@ -102,10 +102,14 @@ class MarkupTranslator:
             line = marked.waiting.popleft()
             yield [replace(one, text=self.restore(line, one)) for one in translations]
 
+    def split_tag(self, line: str) -> tuple[str, str]:
+        """Return the models' tag before a line, which is no markup, and the rest; see pipelines."""
+        return self._translator.ensemble.first.src_text.split_tag(line)
+
     def take_apart(self, line: str) -> MarkedText:
         """Return the text of a line, and what comes back into its translation.
 
-        :param line: a line with markup.
+        :param line: a line with markup, without a tag of the models.
         """
         marked = MarkedText(line, (), ())
         if self._markup is not None:
@@ -200,9 +204,12 @@ class _MarkedLines:
     def windows(self, size: int) -> Iterator[list[str]]:
         """Yield what the models read of at most `size` lines at a time."""
         for window in windows(self._lines, size):
-            marked = [self._owner.take_apart(line) for line in window]
+            pairs = [self._owner.split_tag(line) for line in window]
+            marked = [self._owner.take_apart(text) for _, text in pairs]
             self.waiting.extend(marked)
-            yield [self._owner.source_text(one) for one in marked]
+            tags = (tag for tag, _ in pairs)
+            texts = map(self._owner.source_text, marked)
+            yield [f"{tag}{text}" for tag, text in zip(tags, texts, strict=True)]
 
     def __iter__(self) -> Iterator[str]:
         """Yield what they read of the lines one by one."""

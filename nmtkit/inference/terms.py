@@ -104,7 +104,8 @@ class TermFinder:
         return LineTerms(sentence, terms, tuple(impossible), annotated)
 
     def _plain(self, line: str) -> str:
-        """Return a line without the symbols that stand for markup in it, which may be in a term."""
+        """Return a line without its tag, and without symbols of markup, which may be in a term."""
+        line = self._model.src_text.split_tag(line)[1]
         return line if self._symbols.isdisjoint(line) else take_symbols(line)[0]
 
     @cached_property

@@ -103,7 +103,7 @@ class TextPipeline:
         from nmtkit.text.markup import Markup
         from nmtkit.text.markup_symbols import symbol_pair
 
-        tag, src = self._split_tag(src)
+        tag, src = self.split_tag(src)
         src, tgt = symbol_pair(src, tgt, Markup(self._settings.markup))
         return f"{tag}{src}", tgt
 
@@ -114,7 +114,7 @@ class TextPipeline:
 
         :param tokenized: the line is already tokenised, with whitespace between words.
         """
-        tag, text = self._split_tag(line)
+        tag, text = self.split_tag(line)
         words = self._words(text, tokenized)
         return f"{tag}{words}" if words.strip() or not tag else ""
 
@@ -179,10 +179,10 @@ class TextPipeline:
             return words
         if words.isspace():
             return ""  # a blank line of raw text has no tokens
-        tag, words = self._split_tag(words)
+        tag, words = self.split_tag(words)
         return f"{tag}{self._subwords.apply_line(words.split(' '))}"
 
-    def _split_tag(self, line: str) -> tuple[str, str]:
+    def split_tag(self, line: str) -> tuple[str, str]:
         """Return the tag before a line with a blank after it, or "", and the rest of the line."""
         for tag in self.tags:
             if line.startswith(tag) and line[len(tag) :][:1].isspace():
@@ -191,7 +191,7 @@ class TextPipeline:
 
     def with_tag(self, line: str, tag: str) -> str:
         """Return a line with a tag before it, unless it has one or `tag` is empty."""
-        return f"{tag} {line}" if tag and not self._split_tag(line)[0] else line
+        return f"{tag} {line}" if tag and not self.split_tag(line)[0] else line
 
     def tokens(
         self, line: str, tokenized: bool = False, names: Sequence[str] | None = None

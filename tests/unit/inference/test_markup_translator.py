@@ -115,6 +115,17 @@ def test_markup_goes_where_its_symbols_are(reader: Translator) -> None:
     assert found == "<b>w x</b> w<br/> w"
 
 
+def test_a_tag_of_the_models_is_no_markup(make_model: Callable[..., LoadedModel]) -> None:
+    model = make_model(1, src="<x> a b", tgt="w x", tags=("<x>",))
+    translator = Translator(Ensemble((model,)))
+    ((own,),) = MarkupTranslator(translator, "html").translate(["<x> <b>a</b> b"])
+    ((given,),) = MarkupTranslator(translator.with_tag("<x>"), "html").translate(["<b>a</b> b"])
+    assert own.src_tokens == ["<x>", "a", "b"]
+    assert own.text == given.text and "<x>" not in own.text
+    ((other,),) = MarkupTranslator(translator, "html").translate(["<x>a</x> b"])
+    assert other.src_tokens == ["a", "b"]
+
+
 def test_symbols_in_the_text_are_text(reader: Translator) -> None:
     line = f"a {POINTS[0]} <b>b</b>"
     keeper = MarkupTranslator(reader, "html")

@@ -181,3 +181,11 @@ def test_a_term_over_the_boundary_of_an_element_is_not_annotated(make_model: Mak
     words = finder(model, Term("b c", ("x y",)), Term("a", ("w",)))
     found = words.find("⦃a b⦄ c", "⦃ a b ⦄ c".split()).annotated
     assert found is not None and found.tokens == ["⦃", f"{TERM_MARK}w", "b", "⦄", "c"]
+
+
+def test_the_tag_of_a_line_has_no_terms(make_model: MakeModel) -> None:
+    model = make_model(1, src="<a> a b", tgt="w x", tags=("<a>",))
+    words = finder(model, Term("a", ("w",)))
+    assert not words.find("<a> b", ["<a>", "b"]).terms
+    line = words.find("<a> A b", ["<a>", "a", "b"])
+    assert line.constraints.spans == ((1,),) and len(line.constraints.terms[0]) == 2
