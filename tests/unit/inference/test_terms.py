@@ -184,7 +184,7 @@ def test_a_term_over_the_boundary_of_an_element_is_not_annotated(make_model: Mak
 
 
 def test_the_tag_of_a_line_has_no_terms(make_model: MakeModel) -> None:
-    model = make_model(1, src="<a> a b", tgt="w x", tags=("<a>",))
+    model = make_model(1, src="<a> a b", tgt="w W x", tags=("<a>",))
     words = finder(model, Term("a", ("w",)))
     assert not words.find("<a> b", ["<a>", "b"]).terms
     line = words.find("<a> A b", ["<a>", "a", "b"])
