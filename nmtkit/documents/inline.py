@@ -9,6 +9,8 @@ from dataclasses import replace
 from nmtkit.documents.document import Segment, Syntax
 from nmtkit.documents.markdown_inline import markdown_pieces
 from nmtkit.text.markup import (
+    LINE_BREAK,
+    SEPARATING,
     VOID,
     Atom,
     MarkedText,
@@ -23,6 +25,13 @@ from nmtkit.text.markup import (
 
 KEPT_ELEMENTS = frozenset("code kbd samp var math svg".split())
 """Elements of HTML within a text that are not translated."""
+
+_BREAK = "break"
+"""Name of what breaks a line in Markdown, XLIFF and TMX."""
+
+_SEPARATING = SEPARATING | {_BREAK}
+_XML_SEPARATING = frozenset(f"escaped {name}" for name in SEPARATING) | {_BREAK}
+"""Names of pieces that separate words."""
 
 _CODES = frozenset("bpt ept it ph ut bx ex x sc ec sm em cp".split())
 """Elements of XLIFF and TMX whose contents are codes of another format."""
@@ -41,7 +50,7 @@ _PAIR_ATTRIBUTE = {
 """Attributes that tell which beginning belongs to which end; the first one that is there counts."""
 
 _PROTECTED = re.compile(r"""\smtype\s*=\s*["']protected["']|\stranslate\s*=\s*["']no["']""")
-_ESCAPED_TAG = re.compile(r"&lt;(/?)([A-Za-z][\w:-]*)((?:[^<>&]|&(?!lt;|gt;))*+)&gt;")
+_ESCAPED_TAG = re.compile(r"&lt;(/?)([A-Za-z][\w:-]*)((?:[^<>&]|&(?!lt;|gt;))*+)(?:&gt;|>)")
 _QUOTES = "\"'’‘‚“”„«»‹›"
 _SIGN = re.compile(r"[+/→>-]")
 _ENTITY_START = re.compile(r"&[^&;\s]{1,65};")
@@ -52,8 +61,8 @@ def parse_segment(segment: Segment) -> MarkedText:
     if segment.syntax is Syntax.TEXT:
         return MarkedText(segment.source, (), ())
     pieces = [_with_character(piece) for piece in _pieces(segment)]
-    markup = Markup.HTML if segment.syntax is Syntax.HTML else Markup.XML
-    marked = join_pieces(pieces, markup)
+    is_xml = segment.syntax is Syntax.XML
+    marked = join_pieces(pieces, _XML_SEPARATING if is_xml else _SEPARATING)
     return replace(marked, atoms=tuple(_atom(atom, marked.text) for atom in marked.atoms))
 
 
@@ -140,7 +149,20 @@ def code_pieces(source: str) -> Iterator[Piece]:
 
 
 def _with_escaped_tags(source: str) -> Iterator[Piece]:
-    """Yield the pieces of XML, in which `&lt;b&gt;` is a tag, too."""
+    """Yield the pieces of XML, in which `&lt;b&gt;` is a tag, too, unless it is an attribute."""
+    text: list[str] = []
+    for piece in split_pieces(source, Markup.XML):
+        if piece.kind in (PieceKind.TEXT, PieceKind.ENTITY):
+            text.append(piece.source)
+        else:
+            yield from _escaped_tags("".join(text))
+            text = []
+            yield piece
+    yield from _escaped_tags("".join(text))
+
+
+def _escaped_tags(source: str) -> Iterator[Piece]:
+    """Yield the pieces of a text without tags, in which there may be escaped ones."""
     position = 0
     for found in _ESCAPED_TAG.finditer(source):
         yield from split_pieces(source[position : found.start()], Markup.XML)
@@ -169,7 +191,7 @@ def _code(name: str, tag: str, whole: str) -> Piece:
         if value is not None:
             kind = PieceKind.OPENING if name in _BEGINNINGS else PieceKind.CLOSING
             return Piece(kind, whole, f"pair {value}")
-    return Piece(PieceKind.POINT, whole, name)
+    return Piece(PieceKind.POINT, whole, _BREAK if LINE_BREAK.match(whole) else name)
 
 
 def local_name(name: str) -> str:

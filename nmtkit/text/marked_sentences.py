@@ -10,11 +10,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from nmtkit.text.markup import Atom, Element, MarkedText, TagEvent, tag_events
+from nmtkit.text.markup import LINE_BREAK, Atom, Element, MarkedText, TagEvent, tag_events
 from nmtkit.text.sentences import Lines, Span, find_sentences
 
 _ENDED = re.compile(r"[.!?…。！？｡][\"'”’»)」』）]*\Z")
-_BREAK = re.compile(r"<(?:br|hr)\b|<(?:lb)\b|\\|<mrk\b[^>]*\bmtype\s*=\s*[\"']seg\b|</mrk", re.I)
+_BREAK = re.compile(
+    rf"{LINE_BREAK.pattern}|<(?:hr|lb)\b|<mrk\b[^<>]*\bmtype\s*=\s*[\"']seg\b|</mrk", re.I
+)
 """Tags at which a sentence ends."""
 
 
@@ -92,7 +94,7 @@ def _breaks(marked: MarkedText, events: Sequence[TagEvent]) -> set[int]:
     for event in events:
         if _BREAK.match(event.source):
             following = marked.text[event.offset : event.offset + 20].lstrip()
-            is_break = not event.source.lower().startswith(("<br", "\\"))
+            is_break = not LINE_BREAK.match(event.source)
             if is_break or not following[:1].islower():
                 breaks.add(event.offset)
     return breaks

@@ -37,6 +37,15 @@ _NOT_TRANSLATED = re.compile(
     r"""\stranslate\s*=\s*["']?no\b|\sclass\s*=\s*(?:"[^"]*|'[^']*|)(?<![\w-])notranslate(?![\w-])""",
     re.IGNORECASE,
 )
+LINE_BREAK = re.compile(
+    r"""(?:<|&lt;)br\b|\\\r?\n"""
+    r"""|<(?:\w+:)?(?:x|ph|it)\b[^<>]*?"""
+    r"""(?:\s(?:ctype|type|subType)\s*=\s*["'](?:xlf:|x-)?(?:lb|br|html-br)["']"""
+    r"""|(?:\sequiv(?:-text)?\s*=\s*["']|>)\s*&lt;br\b)""",
+    re.IGNORECASE,
+)
+"""A tag that breaks a line: of HTML, of Markdown, of XLIFF and TMX."""
+
 _SECTIONS = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"), ("<!", ">"))
 """Beginnings and ends of comments and the like, the longer beginning first."""
 
@@ -115,7 +124,8 @@ class MarkedText:
 
 def parse_markup(line: str, markup: Markup) -> MarkedText:
     """Take a line apart."""
-    return join_pieces(keep_untranslated(list(split_pieces(line, markup))), markup)
+    separating = SEPARATING if markup is Markup.HTML else frozenset[str]()
+    return join_pieces(keep_untranslated(list(split_pieces(line, markup))), separating)
 
 
 def keep_untranslated(pieces: Sequence[Piece], names: Collection[str] = frozenset()) -> list[Piece]:
@@ -145,8 +155,11 @@ def is_untranslated(piece: Piece) -> bool:
     return bool(_NOT_TRANSLATED.search(piece.source))
 
 
-def join_pieces(pieces: Sequence[Piece], markup: Markup) -> MarkedText:
-    """Return the text of pieces, and what comes back into its translation."""
+def join_pieces(pieces: Sequence[Piece], separating: Collection[str]) -> MarkedText:
+    """Return the text of pieces, and what comes back into its translation.
+
+    :param separating: names of elements that separate words, even without a space.
+    """
     builder, partners = _Builder(), find_partners(pieces)
     for number, piece in enumerate(pieces):
         partner = partners.get(number)
@@ -158,8 +171,7 @@ def join_pieces(pieces: Sequence[Piece], markup: Markup) -> MarkedText:
             builder.add_atom(piece.name, piece.source)
         else:
             following = pieces[number + 1].source if number + 1 < len(pieces) else " "
-            separates = piece.name in SEPARATING and not following[:1].isspace()
-            separates = separates and markup is Markup.HTML
+            separates = piece.name in separating and not following[:1].isspace()
             if piece.kind is PieceKind.CLOSING and partner is not None:
                 builder.close(piece.source, separates)
             else:

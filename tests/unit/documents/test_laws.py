@@ -179,6 +179,35 @@ def test_any_bytes_give_a_sentence_or_a_file(format: str, data: bytes) -> None:
         assert isinstance(result.data, bytes)
 
 
+XLIFF = '<xliff version="1.2"><file><body><trans-unit id="1"><source>{}</source></trans-unit>'
+XLIFF += "</body></file></xliff>"
+TMX = '<tmx version="1.4"><header/><body><tu><tuv xml:lang="en"><seg>{}</seg></tuv></tu></body></tmx>'
+
+
+@pytest.mark.parametrize(
+    ("format", "file", "sign"),
+    [
+        ("html", "<p>{}", "<br>"),
+        ("md", "{}", "<br>"),
+        ("md", "| a |\n|---|\n| {} |", "<br/>"),
+        ("md", "{}", "\\\n"),
+        ("xliff", XLIFF, '<x id="1" ctype="lb"/>'),
+        ("xliff", XLIFF, '<ph id="1" ctype="lb">&lt;br/></ph>'),
+        ("xliff", XLIFF, '<ph id="1">&lt;br&gt;</ph>'),
+        ("xliff", XLIFF, '<x id="1" equiv-text="&lt;br/&gt;"/>'),
+        ("xliff", XLIFF, '<ph id="1" type="fmt" subType="xlf:lb"/>'),
+        ("xliff", XLIFF, "&lt;br /&gt;"),
+        ("xliff", XLIFF, "&lt;br/>"),
+        ("xliff", XLIFF, "&lt;/p&gt;&lt;p&gt;"),
+        ("tmx", TMX, '<ph type="lb"/>'),
+    ],
+)
+def test_line_breaks_separate_words(format: str, file: str, sign: str) -> None:
+    """Take words on both sides of a break for two, and put it between these."""
+    changed = translated(file.format(f"one{sign}two three"), format, str.upper).data.decode()
+    assert f"ONE{sign}TWO THREE" in changed
+
+
 def test_an_unknown_format_is_named() -> None:
     with pytest.raises(ConfigError, match="no format is called 'odt'; there are html, po"):
         translated("", "odt")

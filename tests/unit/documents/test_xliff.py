@@ -132,6 +132,17 @@ def test_prefixes_of_names_are_kept() -> None:
     assert "<x:target state" in translated(text, "xliff", str.lower).data.decode()
 
 
+@pytest.mark.parametrize(
+    "tag",
+    ['<x id="B" ctype="x-b" equiv-text="&lt;b&gt;"/>', '<ph id="1" disp="&lt;img alt=\'a\'/>"/>']
+    + ['<x id="1" equiv-text="{{ a &lt; b }}"/>'],
+)
+def test_escaped_tags_in_attributes_are_not_text(tag: str) -> None:
+    text = f'<xliff version="1.2"><file><body><trans-unit><source>One {tag} two</source>'
+    text += "</trans-unit></body></file></xliff>"
+    assert f">ONE {tag} TWO</target>" in translated(text, "xliff", str.upper).data.decode()
+
+
 LAUGHS = """<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY lol "lol"><!ENTITY lol2 "&lol;&lol;">]>
 <xliff version="1.2"><file><body><trans-unit><source>&lol2;</source></trans-unit></body></file>
 </xliff>"""
