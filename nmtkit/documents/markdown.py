@@ -22,7 +22,6 @@ MAX_DEPTH = 50
 _CONTAINER = re.compile(r"[ \t]{0,3}>[ \t]?|[ \t]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]+(?=\S)")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})([^\n]*)")
 _HEADING = re.compile(r"[ \t]{0,3}#{1,6}(?:[ \t]+|$)")
-_HEADING_END = re.compile(r"[ \t]+#+[ \t]*\Z")
 _UNDERLINE = re.compile(r"[ \t]{0,3}(?:=+|-+)[ \t]*\Z")
 _RULE = re.compile(r"[ \t]{0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})\Z")
 _DEFINITION = re.compile(r"[ \t]{0,3}\[[^\]\n]{1,1000}\]:[ \t]*\S")
@@ -33,7 +32,7 @@ _INLINE_TAG = re.compile(
     r"|sup|u|br)\b",
     re.IGNORECASE,
 )
-_TABLE_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*\Z")
+_TABLE_RULE = re.compile(r"\|?+[ \t]*+:?+-++:?+[ \t]*+(?:\|[ \t]*+:?+-++:?+[ \t]*+)*+\|?+\Z")
 _CELL_END = re.compile(r"(?:\\.|`[^`\n]*`|[^|\\`]|`)*+", re.DOTALL)
 _FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n.*?^\1[ \t]*\r?$", re.DOTALL | re.MULTILINE)
 _INDENTED = re.compile(r"(?: {4}|\t)")
@@ -125,7 +124,7 @@ class _Parser:
         if _MATH.match(line):
             self._fence = "" if line.strip().endswith("$$") and len(line.strip()) > 4 else "$$"
             return True
-        if self._is_code(start, end) or _RULE.match(line) or _TABLE_RULE.match(line):
+        if self._is_code(start, end) or _RULE.match(line) or _is_table_rule(line):
             self._in_table = self._in_table or ("|" in line and bool(self._paragraph))
             return not (_UNDERLINE.match(line) and self._paragraph) or self._in_table
         if _DEFINITION.match(line) and not _FOOTNOTE.match(line) and not self._paragraph:
@@ -144,8 +143,7 @@ class _Parser:
             )
         if heading := _HEADING.match(line):
             yield from self._flush()
-            tail = _HEADING_END.search(line)
-            stop = start + tail.start() if tail and tail.start() >= heading.end() else end
+            stop = start + max(_end_of_heading(line), heading.end())
             self._paragraph = [_Line(start + heading.end(), stop)]
             yield from self._flush()
         elif self._paragraph and _UNDERLINE.match(line):
@@ -163,7 +161,7 @@ class _Parser:
         """Return whether the next line is the rule below the head of a table."""
         found = LINE.match(self._text, self._text.find("\n", end) + 1 or len(self._text))
         following = found[0].strip().lstrip("> ") if found else ""
-        return "|" in following and _TABLE_RULE.match(following) is not None
+        return "|" in following and _is_table_rule(following)
 
     def _cells(self, start: int, end: int) -> Iterator[Segment]:
         """Yield the cells of a row."""
@@ -192,6 +190,19 @@ class _Parser:
     def _prefix(self, lines: Sequence[_Line]) -> str:
         """Return what stands between two lines of a paragraph."""
         return self._text[lines[0].end : lines[1].start] if len(lines) > 1 else "\n"
+
+
+def _is_table_rule(line: str) -> bool:
+    """Return whether a line is the rule below the head of a table."""
+    return _TABLE_RULE.match(line.strip(" \t")) is not None
+
+
+def _end_of_heading(line: str) -> int:
+    """Return where the text of a heading ends, before the signs that close it."""
+    text = line.rstrip(" \t")
+    inner = text.rstrip("#")
+    is_closed = inner != text and inner.endswith((" ", "\t"))
+    return len(inner.rstrip(" \t")) if is_closed else len(line)
 
 
 def _write(lines: Sequence[_Line], source: str, prefix: str, is_cell: bool) -> Write:

@@ -21,8 +21,9 @@ MAX_CHARACTERS = 1000
 _prefixes = lru_cache(maxsize=16)(moses_prefixes)
 
 _CLOSING = "\"'”’»›)\\]}】」』）］｣*_"
+_SIGNS = ".!?…؟۔।॥։።"
 _END = re.compile(
-    rf"[.!?…؟۔।॥։።]+[{_CLOSING}]*(?=\s)"  # before a space
+    rf"(?<![{_SIGNS}])[{_SIGNS}]++[{_CLOSING}]*+(?=\s)"  # before a space
     rf"|[。！？｡]+[{_CLOSING}]*"
 )
 _SEPARATOR = re.compile(r"(?<=\s)[|•·›»](?=\s)")
@@ -87,11 +88,11 @@ def _sentence_ends(text: str, language: str) -> Iterator[int]:
     """Yield the offsets behind sentences."""
     never, before_digits = _prefixes(rules_language(language))
     for found in _END.finditer(text):
-        following = _FOLLOWING_LETTER.match(text, _skip_space(text, found.end()))
-        letter = following[1] if following else None
         if found[0][0] in "。！？｡":
             yield found.end()
             continue
+        following = _FOLLOWING_LETTER.match(text, _skip_space(text, found.end()))
+        letter = following[1] if following else None
         if letter and letter.islower() and not found[0].startswith(("!", "?", "؟")):
             continue
         if found[0] == ".":

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from nmtkit.documents.formats import FORMATS
 from nmtkit.errors import ConfigError, NmtkitError
+from nmtkit.text.sentences import Lines, find_sentences
 from tests.unit.documents.stand_ins import copied, translated
 
 PAGE = """<!DOCTYPE html>
@@ -228,3 +229,27 @@ def test_deep_nesting_is_no_problem(depth: int) -> None:
     assert translated(text, "xliff").data == text.encode()
     quotes = "> " * depth + "x"
     assert translated(quotes, "md").data == quotes.encode()
+
+
+@pytest.mark.parametrize("size", [300_000])
+@pytest.mark.parametrize(
+    ("before", "repeated", "after"),
+    [
+        ("# a", " ", "x"),
+        ("# a", " #", "x"),
+        ("a | b\n|", " ", "x"),
+        ("a | b\n|-", " ", "x"),
+        ("a | b\n", "-", "x|"),
+        ("a | b\n", "|-", "x"),
+        ("a", ".", "x"),
+        ("a", "!)", "x"),
+        ("a", "。(", "x"),
+        ("a", " ", "\\x"),
+    ],
+)
+def test_long_runs_are_no_problem(before: str, repeated: str, after: str, size: int) -> None:
+    """End at all: what takes the square of this size would not."""
+    text = before + repeated * (size // len(repeated)) + after
+    for format in ("md", "html"):
+        assert translated(text, format).segments > 0
+    assert len(find_sentences(text, "en", Lines.KEEP)) > 0

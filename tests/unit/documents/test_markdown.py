@@ -78,3 +78,17 @@ def test_cells_stay_cells() -> None:
 def test_quotes_keep_their_signs_between_sentences() -> None:
     text = "> One is here.\n> Two is\n> there."
     assert translated(text, "md", str.upper).data.decode() == "> ONE IS HERE.\n> TWO IS THERE."
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [("# A #", "A"), ("# A ##  ", "A"), ("# A#", "A#"), ("# A # b", "A # b"), ("## A \t#", "A")]
+    + [("# a  ", "a  "), ("# #", "")],
+)
+def test_signs_that_close_a_heading_are_no_text(line: str, text: str) -> None:
+    assert sources(line) == [text]
+
+
+@pytest.mark.parametrize("rule", ["|-|-|", "  | :-: |--:  |  ", ":-|-", "-|-", "|---|\t"])
+def test_rules_of_tables(rule: str) -> None:
+    assert sources(f"A | b\n{rule}\nC | d") == ["A", "b", "C", "d"]
