@@ -102,15 +102,20 @@ def _divided(line: str) -> list[str]:
 
 
 def wrap_again(source: str, translation: str) -> str:
-    """Return a translation divided into lines no longer than those of its source."""
-    longest = max(width(line) for line in source.splitlines())
+    """Return a translation divided into lines no longer than those of its source.
+
+    Lines behind the first are indented as the second one of the source.
+    """
+    first, *others = source.split("\n")
+    indent = others[0][: len(others[0]) - len(others[0].lstrip())] if others else ""
+    longest = max(width(line.expandtabs()) for line in (first, *others))
     lines: list[str] = []
     room = 0
     for piece in _pieces(translation):
         size = width(piece.rstrip())
         if not lines or size > room:
-            lines.append("")
-            room = longest
+            room = longest - (width(indent.expandtabs()) if lines else 0)
+            lines.append(indent if lines else "")
         lines[-1] += piece
         room -= width(piece)
     return "\n".join(line.rstrip() for line in lines)

@@ -107,6 +107,22 @@ def test_fuzzy_entries_are_translated_again_on_request() -> None:
     assert (entries[2].msgstr, entries[2].flags) == ("NEW ONE", ["fuzzy"])
 
 
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("Name\\tsize of the file", "NAME\\tSIZE OF THE FILE"),
+        ("  -o FILE \\t\\tname it so", "  -O FILE \\t\\tNAME IT SO"),
+        ("\\tIndented", "\\tINDENTED"),
+        ("Some words that go on\\n\\tin a line that is indented", None),
+    ],
+)
+def test_tabs_stay(value: str, expected: str | None) -> None:
+    """Keep them between words, and before each line of wrapped text."""
+    text = translated(f'{HEADER}\nmsgid "{value}"\nmsgstr ""\n', "po", str.upper).data.decode()
+    same = value.upper().replace("\\N\\T", "\\n\\t")
+    assert polib.pofile(text)[0].msgstr == unescape(expected or same)
+
+
 def test_a_file_without_a_header_is_translated() -> None:
     expected = '#, fuzzy\nmsgid "a"\nmsgstr "A"\n'
     assert translated('msgid "a"\nmsgstr ""\n', "po", str.upper).data.decode() == expected
