@@ -48,7 +48,7 @@ class _Entry:
     """An entry: where it begins, its flags, its strings by keyword."""
 
     start: int
-    flags: tuple[int, int] | None = None  # offsets of the first line of flags
+    flags: list[tuple[int, int]] = field(default_factory=list)  # offsets of the lines of flags
     flag_place: int = -1  # where a line of flags belongs
     is_fuzzy: bool = False
     strings: dict[str, _String] = field(default_factory=dict)
@@ -127,8 +127,8 @@ class _Parser:
             return
         entry = self._entry = self._entry or _Entry(start)
         if line.startswith("#,"):
-            entry.flags = entry.flags or (start, end)
-            entry.is_fuzzy |= "fuzzy" in [flag.strip() for flag in line[2:].split(",")]
+            entry.flags.append((start, end))
+            entry.is_fuzzy |= "fuzzy" in _flags(line)
         if entry.flag_place < 0 and line.startswith("#|"):
             entry.flag_place = start
 
@@ -199,11 +199,12 @@ class _Writer:
         if is_translated and not (entry.is_fuzzy and self._options.retranslate):
             return
         retranslates = entry.is_fuzzy and self._options.retranslate
+        is_all_new = retranslates or not any(values)
         for form, keyword in enumerate(self._keywords(entry, header)):
             string = plural if plural and form != header.singular else source
             target = entry.strings.get(keyword)
             if target is None or not target.value or retranslates:
-                write = self._write(entry, keyword, string.value)
+                write = self._write(entry, keyword, string.value, is_all_new)
                 yield Segment(
                     string.line,
                     string.value,
@@ -220,13 +221,20 @@ class _Writer:
             return entry.translations[:1]
         return [f"msgstr[{number}]" for number in range(header.forms)]
 
-    def _write(self, entry: _Entry, keyword: str, source: str) -> Write:
-        """Return the function that writes the string of a keyword, and marks the entry."""
+    def _write(self, entry: _Entry, keyword: str, source: str, is_all_new: bool) -> Write:
+        """Return the function that writes the string of a keyword, and marks the entry.
+
+        :param is_all_new: no other string of the entry keeps an earlier translation.
+        """
 
         def write(translation: str, inner: Sequence[Edit]) -> Iterable[Edit]:
             translation = _with_line_ends(translation, source)
             target = entry.strings.get(keyword)
-            if not translation.strip() or (target and target.value == translation):
+            if not translation.strip():
+                return
+            if self._options.reviewed and is_all_new:
+                yield from self._without_fuzzy(entry)
+            if target and target.value == translation:
                 return
             text = quote(keyword, translation, self._wraps, self._newline)
             if target is None:
@@ -239,16 +247,31 @@ class _Writer:
         return write
 
     def _mark(self, entry: _Entry) -> Iterator[Edit]:
-        """Yield the edit that marks an entry as fuzzy, or as done."""
+        """Yield the edit that marks an entry as fuzzy, unless it is or is taken for reviewed."""
         if entry.is_fuzzy or self._options.reviewed:
             return
-        if entry.flags is None:
+        if not entry.flags:
             yield Edit(entry.flag_place, entry.flag_place, f"#, fuzzy{self._newline}")
             return
-        start = entry.flags[0]
-        flags = self._text[start + 2 : entry.flags[1]]
-        is_spaced = flags[:1] == " "
+        start, _ = entry.flags[0]
+        is_spaced = self._text.startswith(" ", start + 2)
         yield Edit(start + 2, start + 2, " fuzzy," if is_spaced else " fuzzy, ")
+
+    def _without_fuzzy(self, entry: _Entry) -> Iterator[Edit]:
+        """Yield the edits that take the flag fuzzy away, and lines without another flag."""
+        for start, end in entry.flags:
+            line = self._text[start:end].rstrip("\r\n")
+            flags = _flags(line)
+            others = [flag for flag in flags if flag != "fuzzy"]
+            if not others:
+                yield Edit(start, end, "")
+            elif len(others) < len(flags):
+                yield Edit(start, start + len(line), f"#, {', '.join(others)}")
+
+
+def _flags(line: str) -> list[str]:
+    """Return the flags of a comment."""
+    return [flag.strip() for flag in line[2:].split(",") if flag.strip()]
 
 
 def _with_line_ends(translation: str, source: str) -> str:

@@ -123,6 +123,26 @@ def test_tabs_stay(value: str, expected: str | None) -> None:
     assert polib.pofile(text)[0].msgstr == unescape(expected or same)
 
 
+def test_reviewed_translations_of_fuzzy_entries_are_fuzzy_no_more() -> None:
+    flags = ["#, fuzzy\n", "#, fuzzy, c-format\n", "#, c-format\n#, fuzzy\n", "#,c-format,fuzzy\n"]
+    entries = [f'{flag}msgid "a {number}"\nmsgstr "b"\n' for number, flag in enumerate(flags)]
+    text = "\n".join([HEADER, *entries])
+    done = translated(text, "po", str.upper, reviewed=True, retranslate=True).data.decode()
+    assert [entry.flags for entry in polib.pofile(done)] == [[], *[["c-format"]] * 3]
+    assert '\n\nmsgid "a 0"\nmsgstr "A 0"\n' in done
+    same = translated(text.replace('"b"', '"a 0"'), "po", copied, reviewed=True, retranslate=True)
+    assert b"fuzzy" not in same.data
+    assert translated(text, "po", str.upper, reviewed=True).data.decode() == text
+
+
+def test_an_entry_with_an_earlier_form_stays_fuzzy() -> None:
+    entry = '#, fuzzy\nmsgid "a"\nmsgid_plural "b"\nmsgstr[0] "{}"\nmsgstr[1] ""\n'
+    for old, is_fuzzy in (("c", True), ("", False)):
+        text = f"{HEADER}\n{entry.format(old)}"
+        (done,) = polib.pofile(translated(text, "po", str.upper, reviewed=True).data.decode())
+        assert done.fuzzy is is_fuzzy and done.msgstr_plural[1] == "B"
+
+
 def test_a_file_without_a_header_is_translated() -> None:
     expected = '#, fuzzy\nmsgid "a"\nmsgstr "A"\n'
     assert translated('msgid "a"\nmsgstr ""\n', "po", str.upper).data.decode() == expected
