@@ -24,6 +24,8 @@ def parse_tsv(data: bytes, name: str, options: DocumentOptions) -> Document:
                 missing = source if len(fields) < source else target - 1
                 warnings.append((number, f"has no column {missing}; it was left as it is"))
             continue
+        if not fields[source - 1].strip():
+            continue
         offsets = [0]
         for value in fields:
             offsets.append(offsets[-1] + len(value) + 1)

@@ -24,3 +24,9 @@ def test_a_column_is_translated(columns, expected: str, lines: list[int]) -> Non
 
 def test_fields_stay_one() -> None:
     assert translated("a b\tc\n", "tsv", lambda word: "x\ty\nz").data == b"x y z x y z\tc\n"
+
+
+@pytest.mark.parametrize("columns", [(1, 1), (1, 2), (2, 3), (2, 2)])
+def test_a_line_without_text_stays(columns: tuple[int, int]) -> None:
+    text = "\n\r\n \n\t\n"
+    assert translated(text, "tsv", str.upper, columns=columns).data.decode() == text
