@@ -24,7 +24,8 @@ from nmtkit.text.sentences import Lines
 MAX_JOINED = 6
 """Subtitles over which a sentence may go."""
 
-_TIME = re.compile(r"\s*(?:[0-9]{1,3}:)?[0-9]{1,2}:[0-9]{1,2}[,.][0-9]{1,3}\s*-->")
+_TIME = re.compile(r"\s*[0-9][0-9:,.\s]*-->")
+_NUMBER = re.compile(r"\s*[0-9]+\s*\Z")
 _POSITION = re.compile(r"(?:\{\\[^{}]*\})+")
 _CONTINUED = "<?subtitle?>"
 _ENDED = re.compile(r"[.!?:;。！？♪\])]['\"”’»)\]]*(?:</[^<>]*>)*\Z")
@@ -51,21 +52,36 @@ def parse_srt(data: bytes, name: str, options: DocumentOptions) -> Document:
 
 
 def _subtitles(text: str) -> Iterator[_Subtitle]:
-    """Yield the subtitles of a file."""
+    """Yield the texts of a file's subtitles.
+
+    A text ends at an empty line, or where no line is empty at the next time and its number. In
+    SubRip what stands behind an empty line is a text, too; in WebVTT it is a note or a name.
+    """
     numbers = Lookup.of(text)
-    start = end = -1
-    for found in [*LINE.finditer(text), None]:
-        line = found[0] if found else ""
-        if start >= 0 and (not line.strip() or _TIME.match(line)):
-            if end > start:
-                skipped = _POSITION.match(text, start)
-                first = skipped.end() if skipped else start
-                yield _Subtitle(first, end, numbers.line(first), text[first:end])
-            start = -1
-        if found and _TIME.match(line):
-            start = end = found.end()
-        elif found and start >= 0:
-            end = found.start() + len(line.rstrip())
+    goes_on = not text.lstrip("\ufeff").startswith("WEBVTT")
+    lines: list[tuple[int, int]] = []  # offsets of the lines of a text
+    is_text = False
+    for found in LINE.finditer(text):
+        line, start = found[0].rstrip(), found.start()
+        is_time = _TIME.match(line) is not None
+        if is_time and lines and _NUMBER.match(text[slice(*lines[-1])]):
+            lines.pop()
+        if is_time or not line:
+            yield from _subtitle(text, lines, numbers)
+            lines = []
+            is_text = is_time or (is_text and goes_on)
+        elif is_text:
+            lines.append((start, start + len(line)))
+    yield from _subtitle(text, lines, numbers)
+
+
+def _subtitle(text: str, lines: Sequence[tuple[int, int]], numbers: Lookup) -> Iterator[_Subtitle]:
+    """Yield the subtitle of some lines, if there are any."""
+    if lines:
+        start, end = lines[0][0], lines[-1][1]
+        position = _POSITION.match(text, start, end)
+        first = position.end() if position else start
+        yield _Subtitle(first, end, numbers.line(first), text[first:end])
 
 
 def _groups(subtitles: Iterable[_Subtitle]) -> Iterator[list[_Subtitle]]:

@@ -60,6 +60,35 @@ def test_webvtt_keeps_its_head_and_notes() -> None:
     assert changed == text.replace("Hello", "HELLO").replace("bye", "BYE")
 
 
+TIME = "00:00:0{0},000 --> 00:00:0{0},900\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"1\n{TIME.format(1)}One\n2\n{TIME.format(2)}Two\n3\n{TIME.format(3)}Three\n",
+        f"1\n{TIME.format(1)}One\n\n\nstill one\n\n2\n{TIME.format(2)}Two",
+        f"1\n\n{TIME.format(1)}\nOne\n \t\n2\n\n{TIME.format(2)}\n\nTwo\n",
+        f"{TIME.format(1)}One\n{TIME.format(2)}Two\n",
+        f"1 {TIME.format(1)}One\n2 {TIME.format(2)}Two\n",
+        f"1\n{TIME.format(1).replace(',900', '')}1999\n2\n{TIME.format(2)}In 1999\n",
+    ],
+)
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_unusual_blank_lines_lose_nothing(text: str, newline: str) -> None:
+    """Translate each word, and change nothing else: numbers and times stay lines."""
+    text = text.replace("\n", newline)
+    changed = translated(text, "srt", str.upper).data.decode()
+    assert changed == text.upper()
+
+
+def test_a_number_before_a_time_is_no_text() -> None:
+    text = f"1\n{TIME.format(1)}One\n2\n{TIME.format(2)}Two\n1999\n\n3\n{TIME.format(3)}Three"
+    translator = StandIn(copied)
+    translate_document(text.encode(), "srt", translator)  # type: ignore[arg-type]
+    assert translator.texts == [["One", "Two 1999", "Three"]]
+
+
 def test_files_of_windows_are_read() -> None:
     data = SUBTITLES.replace("Bye", "Café").encode("cp1252")
     assert translated(data, "srt").data == data
