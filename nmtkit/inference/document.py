@@ -98,10 +98,14 @@ class _Keepers(NamedTuple):
 
 @dataclass
 class _Prepared:
-    """A segment with its sentences; accelerator: what was taken out of it."""
+    """A segment with its sentences.
+
+    texts: of each sentence for a model, None if it has no words. accelerator: what was taken out.
+    """
 
     segment: Segment
     sentences: MarkedSentences
+    texts: "Sequence[str | None]" = ()
     accelerator: Accelerator | None = None
     inner: "list[_Prepared]" = field(default_factory=list)
 
@@ -124,15 +128,12 @@ class _DocumentTranslator:
     def translate(self, process_group: ProcessGroup) -> TranslatedDocument:
         """Return the translated file."""
         prepared = [self._prepare(segment) for segment in self._document.segments]
-        texts = [
-            self._model_text(one.segment, sentence)
-            for one in _flat(prepared)
-            for sentence in _to_translate(one)
-        ]
+        texts = [text for one in _flat(prepared) for text in one.texts if text is not None]
         is_marked = any(
             sentence.marked.atoms or sentence.marked.elements
             for one in _flat(prepared)
-            for sentence in _to_translate(one)
+            for sentence, text in zip(one.sentences.sentences, one.texts, strict=True)
+            if text is not None
         )
         results = self._translator.translate(
             texts, alignments=is_marked, process_group=process_group
@@ -160,8 +161,12 @@ class _DocumentTranslator:
         keeper = self._keeper(segment)
         marked = keeper.with_protected(parse_segment(source))
         sentences = split_marked(marked, self._options.src_language, segment.lines)
+        texts = [
+            self._model_text(segment, sentence) if _has_words(sentence.marked) else None
+            for sentence in sentences.sentences
+        ]
         inner = [self._prepare(one) for one in segment.inner]
-        return _Prepared(segment, sentences, accelerator, inner)
+        return _Prepared(segment, sentences, texts, accelerator, inner)
 
     def _keeper(self, segment: Segment) -> MarkupTranslator:
         """Return what puts the markup of a segment back."""
@@ -171,16 +176,14 @@ class _DocumentTranslator:
     def _edits(self, prepared: _Prepared, translations: Iterator[Translation]) -> list[Edit]:
         """Return what the translation of a segment changes in the file."""
         segment = prepared.segment
-        own = list(islice(translations, len(_to_translate(prepared))))
+        own = iter([*islice(translations, sum(text is not None for text in prepared.texts))])
         inner = [edit for one in prepared.inner for edit in self._edits(one, translations)]
         if not segment.is_readable:
             return inner
-        waiting = iter(own)
         texts = [
-            self._text(segment, sentence, next(waiting)) if _has_words(sentence.marked)
-            else sentence.source
-            for sentence in prepared.sentences.sentences
-        ]  # fmt: skip
+            sentence.source if text is None else self._text(segment, sentence, text, next(own))
+            for sentence, text in zip(prepared.sentences.sentences, prepared.texts, strict=True)
+        ]
         text = prepared.sentences.joined(texts, self._spaced)
         if prepared.accelerator is not None:
             originals = [sentence.source for sentence in prepared.sentences.sentences]
@@ -188,10 +191,15 @@ class _DocumentTranslator:
             text = segment.source if is_same else put_accelerator(text, prepared.accelerator)
         return list(segment.write(text, inner))
 
-    def _text(self, segment: Segment, sentence: MarkedSentence, translation: Translation) -> str:
-        """Return the translation of a sentence, with its markup; the same text stays as it was."""
+    def _text(
+        self, segment: Segment, sentence: MarkedSentence, given: str, translation: Translation
+    ) -> str:
+        """Return the translation of a sentence, with its markup; the same text stays as it was.
+
+        :param given: the text that was translated.
+        """
         self._report(segment.line, translation)
-        if translation.text == " ".join(self._model_text(segment, sentence).split()):
+        if translation.text == " ".join(given.split()):
             return sentence.source
         if not sentence.marked.atoms and not sentence.marked.elements:
             text = translation.text
@@ -227,11 +235,6 @@ def _flat(prepared: Sequence[_Prepared]) -> Iterator[_Prepared]:
     for one in prepared:
         yield one
         yield from one.inner
-
-
-def _to_translate(prepared: _Prepared) -> list[MarkedSentence]:
-    """Return the sentences that have words."""
-    return [one for one in prepared.sentences.sentences if _has_words(one.marked)]
 
 
 def _has_words(marked: MarkedText) -> bool:

@@ -7,6 +7,8 @@ import pytest
 from nmtkit.documents.document import DocumentOptions
 from nmtkit.documents.formats import parse_document
 from nmtkit.inference.document import translate_document
+from nmtkit.inference.markup_translator import MarkupTranslator
+from nmtkit.text.markup import MarkedText
 from tests.unit.documents.stand_ins import StandIn, copied, translated
 from tests.unit.documents.test_laws import PAGE
 
@@ -159,6 +161,19 @@ def test_sentences_have_the_spaces_of_the_target_language() -> None:
     to_english = translated(japanese, "html", lambda word: f"{word}x", languages=("ja", "en"))
     assert "。x <b>" in to_english.data.decode()
     assert translated(japanese, "html", languages=("ja", "en")).data.decode() == japanese
+
+
+def test_the_text_of_a_sentence_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts: list[str] = []
+    original = MarkupTranslator.source_text
+
+    def noted(self: MarkupTranslator, marked: MarkedText) -> str:
+        texts.append(marked.text)
+        return original(self, marked)
+
+    monkeypatch.setattr(MarkupTranslator, "source_text", noted)
+    translated("<p title='A cat'>One. <b>Two</b>! <p>1", "html", str.upper)
+    assert sorted(texts) == ["A cat", "One.", "Two!"]
 
 
 def test_sentences_are_translated_one_by_one_in_one_call() -> None:
