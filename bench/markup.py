@@ -41,7 +41,6 @@ from nmtkit.inference.markup_translator import MarkupTranslator
 from nmtkit.io.lines import read_lines, read_parallel
 from nmtkit.text.markup import Element, MarkedText, Markup, parse_markup
 from nmtkit.text.markup_placement import Aligned, Place, place_elements
-from nmtkit.text.word_offsets import word_offsets
 
 SIGNS = re.compile(r"<[^<>]*>|&[A-Za-z0-9#]+;")
 MAX_PHRASE = 5
@@ -103,8 +102,8 @@ def aligned_texts(
 ) -> Iterator[Aligned]:
     """Yield each target, and how its words are aligned with those of the source."""
     for (src, tgt), alignment in zip(texts, aligner.align(texts, rounds=rounds), strict=True):
-        src_offsets = word_offsets(alignment.src_words, src)
-        tgt_offsets = word_offsets(alignment.tgt_words, tgt)
+        src_offsets = aligner.model.src_text.offsets(alignment.src_words, src)
+        tgt_offsets = aligner.model.tgt_text.offsets(alignment.tgt_words, tgt)
         weights = alignment.matrix[: len(tgt_offsets), : len(src_offsets)].numpy()
         yield Aligned(tgt, src_offsets, tgt_offsets, weights)
 

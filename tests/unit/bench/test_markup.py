@@ -1,14 +1,20 @@
 """What counts as kept and placed in the measurement of markup."""
 
 import random
+from types import SimpleNamespace
+from typing import cast
 
 import markup
 import numpy as np
 import pytest
+import torch
 
+from nmtkit import Aligner
+from nmtkit.config import TextConfig
 from nmtkit.evaluation.aer import GoldLinks
 from nmtkit.text.markup import Markup, parse_markup
 from nmtkit.text.markup_placement import Aligned, Place
+from nmtkit.text.pipeline import TextPipeline
 
 
 @pytest.mark.parametrize(
@@ -39,6 +45,22 @@ def test_hard_places_reach_from_the_first_to_the_last_link() -> None:
     aligned = Aligned("x y z", [(0, 1), (2, 3)], [(0, 1), (2, 3), (4, 5)], weights)
     assert markup.hard_places(elements, aligned) == [Place(0, 3)]
     assert markup.words_at(aligned, Place(0, 3)) == "x y z"
+
+
+def test_words_stand_where_the_text_of_the_model_says() -> None:
+    """Let markers stand nowhere, and a word whose characters are written otherwise at its place."""
+    settings = TextConfig(joiners=True, case="markers")
+    text = TextPipeline("en", settings, None)
+    words = ["⇧", "a", "@-@", "b", "￭", "(", "⇪", "c"]
+    alignment = SimpleNamespace(src_words=words, tgt_words=words, matrix=torch.eye(9))
+    aligner = SimpleNamespace(
+        model=SimpleNamespace(src_text=text, tgt_text=text),
+        align=lambda pairs, rounds: [alignment for _ in pairs],
+    )
+    (found,) = markup.aligned_texts(cast(Aligner, aligner), [("A-b(C", "A-b (C")], 1)
+    assert found.src == [(0, 0), (0, 1), (1, 2), (2, 3), (3, 3), (3, 4), (4, 4), (4, 5)]
+    assert found.tgt == [(0, 0), (0, 1), (1, 2), (2, 3), (3, 3), (4, 5), (5, 5), (5, 6)]
+    assert found.weights.shape == (8, 8)
 
 
 def test_a_phrase_has_a_true_place_if_its_links_and_no_others_reach_one_interval() -> None:
