@@ -1,5 +1,6 @@
 """XLIFF 1.2 and 2.x: units without a translation get one, with the state that says so."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -10,9 +11,15 @@ from nmtkit.documents.document import (
     Edit,
     Segment,
     Syntax,
+    Write,
     syntax_of,
 )
+from nmtkit.documents.po_strings import wrap_again
 from nmtkit.documents.xml_tree import Element, Units, read_xml, walk, with_attribute
+from nmtkit.text.sentences import Lines
+
+_SECTION = re.compile(r"(\s*)<!\[CDATA\[((?:(?!\]\]>).)*+)\]\]>(\s*)", re.DOTALL)
+"""A text that is one CDATA section."""
 
 _OPAQUE = frozenset(["source", "target", "seg-source", "originalData", "skeleton", "skl"])
 _UNTRANSLATED_STATES = frozenset(["new", "needs-translation", "initial"])
@@ -54,13 +61,16 @@ class _Units(Units):
             the target.
         """
         text = self._xml.inner(source)
-        write = partial(self._write, source, target, place, marker)
-        if text.startswith("<![CDATA[") and text.endswith("]]>") and text.count("]]>") == 1:
-            line = self._lines.line(source.inner_start)
-            contents = text[9:-3]
-            yield Segment(line, contents, syntax_of(contents), partial(_in_section, write))
-        elif text.strip():
-            yield Segment(self._lines.line(source.inner_start), text, Syntax.XML, write)
+        line = self._lines.line(source.inner_start)
+        write: Write = partial(self._write, source, target, place, marker)
+        syntax = Syntax.XML
+        if section := _SECTION.fullmatch(text):
+            before, text, after = section.groups()
+            write, syntax = partial(_in_section, write, before, after), syntax_of(text)
+        if text.strip():
+            is_kept = _keeps_spaces(source)
+            lines, wrap = (Lines.KEEP, wrap_again) if is_kept else (Lines.FOLD, None)
+            yield Segment(line, text, syntax, write, lines, wrap)
 
     def _write(
         self,
@@ -165,9 +175,22 @@ def is_translatable(element: Element, is_inside: bool) -> bool:
     return value != "no" if value else not is_inside
 
 
+def _keeps_spaces(element: Element | None) -> bool:
+    """Return whether line breaks in an element count, as its `xml:space` or one around it says."""
+    while element is not None:
+        value = element.get("xml:space")
+        if value is not None:
+            return value == "preserve"
+        element = element.parent
+    return False
+
+
 def _in_section(
-    write: "partial[Iterable[Edit]]", translation: str, inner: Sequence[Edit]
+    write: Write, before: str, after: str, translation: str, inner: Sequence[Edit]
 ) -> Iterable[Edit]:
-    """Return the edits of a translation whose source stands in a CDATA section."""
+    """Return the edits of a translation whose source stands in a CDATA section.
+
+    :param before, after: whitespace around the section.
+    """
     text = translation.replace("]]>", "]]]]><![CDATA[>")
-    return write(f"<![CDATA[{text}]]>", inner)
+    return write(f"{before}<![CDATA[{text}]]>{after}", inner)

@@ -143,6 +143,26 @@ def test_escaped_tags_in_attributes_are_not_text(tag: str) -> None:
     assert f">ONE {tag} TWO</target>" in translated(text, "xliff", str.upper).data.decode()
 
 
+@pytest.mark.parametrize("section", ["{}", "<![CDATA[{}]]>"])
+@pytest.mark.parametrize("place", ["unit", "root", "source", None])
+def test_line_breaks_that_count_stay(section: str, place: str | None) -> None:
+    attribute = ' xml:space="preserve"'
+    unit, root, source = (attribute if place == one else "" for one in ("unit", "root", "source"))
+    text = f'<xliff version="1.2"{root}><file><body><trans-unit id="1"{unit}><source{source}>'
+    text += section.format("One is\nhere.\n  Two\tthree") + "</source></trans-unit></body></file>"
+    changed = translated(f"{text}</xliff>", "xliff", str.upper).data.decode()
+    expected = "ONE IS\nHERE.\n  TWO\tTHREE" if place else "ONE IS HERE.\n  TWO THREE"
+    assert f">{section.format(expected)}</target>" in changed
+
+
+def test_whitespace_around_a_section_stays() -> None:
+    source = "\n  <![CDATA[<b>One</b> two]]>\n"
+    text = f'<xliff version="1.2"><file><body><trans-unit><source>{source}</source></trans-unit>'
+    changed = translated(f"{text}</body></file></xliff>", "xliff", str.upper).data.decode()
+    target = source.replace("One", "ONE").replace("two", "TWO")
+    assert f">{target}</target>" in changed
+
+
 LAUGHS = """<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY lol "lol"><!ENTITY lol2 "&lol;&lol;">]>
 <xliff version="1.2"><file><body><trans-unit><source>&lol2;</source></trans-unit></body></file>
 </xliff>"""
