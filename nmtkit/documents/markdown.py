@@ -19,8 +19,9 @@ from nmtkit.text.sentences import Lines
 MAX_DEPTH = 50
 """Lists and quotes inside one another at the beginning of a line."""
 
-_CONTAINER = re.compile(r"[ \t]{0,3}>[ \t]?|[ \t]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]+(?=\S)")
+_CONTAINER = re.compile(r"[ \t]{0,3}>[ \t]?|[ \t]*(?:[-*+:]|[0-9]{1,9}[.)])[ \t]+(?=\S)")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})([^\n]*)")
+_HEADING_ATTRIBUTES = re.compile(r"\{[#.:][^{}\n]*\}\Z")
 _HEADING = re.compile(r"[ \t]{0,3}#{1,6}(?:[ \t]+|$)")
 _UNDERLINE = re.compile(r"[ \t]{0,3}(?:=+|-+)[ \t]*\Z")
 _RULE = re.compile(r"[ \t]{0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})\Z")
@@ -36,6 +37,12 @@ _TABLE_RULE = re.compile(r"\|?+[ \t]*+:?+-++:?+[ \t]*+(?:\|[ \t]*+:?+-++:?+[ \t]
 _CELL_END = re.compile(r"(?:\\.|`[^`\n]*`|[^|\\`]|`)*+", re.DOTALL)
 _FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n.*?^\1[ \t]*\r?$", re.DOTALL | re.MULTILINE)
 _INDENTED = re.compile(r"(?: {4}|\t)")
+_DIRECTIVE = re.compile(
+    r"[ \t]{0,3}(?::::|(?:\[![A-Za-z]+\][+-]?|\[\[?_?TOC_?\]\]?"
+    r"|\{(?:%[^{}\n]*%|:[^{}\n]*|\{[^{}\n]*\})\})[ \t]*\Z)"
+)
+"""A line for a program: the fence of a box, the kind of a note, a template's tag, attributes."""
+
 _MATH = re.compile(r"[ \t]*\$\$")
 
 
@@ -127,6 +134,8 @@ class _Parser:
         if self._is_code(start, end) or _RULE.match(line) or _is_table_rule(line):
             self._in_table = self._in_table or ("|" in line and bool(self._paragraph))
             return not (_UNDERLINE.match(line) and self._paragraph) or self._in_table
+        if _DIRECTIVE.match(line):
+            return True
         if _DEFINITION.match(line) and not _FOOTNOTE.match(line) and not self._paragraph:
             return True
         if not self._paragraph and _HTML_BLOCK.match(line) and not _INLINE_TAG.match(line):
@@ -200,6 +209,8 @@ def _is_table_rule(line: str) -> bool:
 def _end_of_heading(line: str) -> int:
     """Return where the text of a heading ends, before the signs that close it."""
     text = line.rstrip(" \t")
+    if text.endswith("}") and (found := _HEADING_ATTRIBUTES.match(text, text.rfind("{"))):
+        text = line = text[: found.start()].rstrip(" \t")
     inner = text.rstrip("#")
     is_closed = inner != text and inner.endswith((" ", "\t"))
     return len(inner.rstrip(" \t")) if is_closed else len(line)

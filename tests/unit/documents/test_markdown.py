@@ -38,6 +38,12 @@ def sources(text: str) -> list[str]:
         ("| A | b |\n|---|:-:|\n| C |  |", ["A", "b", "C"]),
         ("A | b\n--|--\nC | d\n\nE | f", ["A", "b", "C", "d", "E | f"]),
         ("$$\na\n$$\nB", ["B"]),
+        ("> [!NOTE]\n> A", ["A"]),
+        (":::note[x]\nA\n:::\nB", ["A", "B"]),
+        ("A\n: B\n: C", ["A", "B", "C"]),
+        ("{% x %}\nA\n{: .b}", ["A"]),
+        ("# A {#b}\n## C {.d} \n# {e}", ["A", "C", "{e}"]),
+        ("[TOC]\nA\n\n[a] b", ["A", "[a] b"]),
     ],
 )
 def test_segments(text: str, expected: list[str]) -> None:
@@ -48,7 +54,7 @@ def test_segments(text: str, expected: list[str]) -> None:
 @pytest.mark.parametrize(
     "text",
     ["`code x`", "``a ` b``", "<http://x.org/a>", "<a@b.org>", "[^1]", "\\*", "&copy;", "[a][]"]
-    + ["![](x.png)", "[](http://a.b/c_(d))"],
+    + ["`String`s", "![](x.png)", "[](http://a.b/c_(d))"],
 )
 def test_what_comes_back_as_it_is(text: str) -> None:
     changed = translated(f"one {text} two", "md", str.upper).data.decode()
