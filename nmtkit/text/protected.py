@@ -23,6 +23,12 @@ _PERCENT = (
     r"(?<![\w%])%(?:[0-9]{1,2}\$|\([A-Za-z_]\w*\))?[-+#0]*(?:\d+|\*)?(?:\.\d+)?l{0,2}"
     r"[diouxXeEfFgGcrsp@](?!\w)"
 )
+_PERCENT_IN_WORD = (
+    r"(?<![\d%])%(?:[0-9]{1,2}\$|\([A-Za-z_]\w*\))?[-+#0]*(?:\d+|\*)?(?:\.\d+)?l{0,2}"
+    r"[diouxXeEfFgGcrsp@](?![\d_]|[^\W\d_]{2})"
+)
+"""Also beside a letter, as in `v%s`, `%dx%d`, `%s%s`. Models tokenize by `_PERCENT` alone."""
+
 _PERCENT_NUMBER = r"(?<![\w%])%[0-9](?![\w.,])"
 _IDENTIFIER = r"\b[A-Za-z0-9]+(?:_+[A-Za-z0-9]+)+\b"
 
@@ -35,6 +41,7 @@ _SIGNS = (
     _PERCENT,
     _PERCENT_NUMBER,
 )
+_PLACEHOLDERS = (_PERCENT_IN_WORD, *(sign for sign in _SIGNS if sign is not _PERCENT))
 _NAMES = (rf"{_PATH}(?<![.])", rf"{_WINDOWS_PATH}(?<![.])", _IDENTIFIER)
 
 PROTECTED = re.compile("|".join((TAG, *_SIGNS[:3], *_NAMES[:2], *_SIGNS[3:], _NAMES[2])))
@@ -43,11 +50,11 @@ PROTECTED = re.compile("|".join((TAG, *_SIGNS[:3], *_NAMES[:2], *_SIGNS[3:], _NA
 _FILE_NAME = r"\b[\w-]+\.(?:[a-z]{2,4}[0-9]?|[A-Z]{2,4})\b(?![\w.])"
 _MEASURE = r"\b[0-9]+(?:px|pt|em|rem|dpi|ms|[KMGT]i?B|[KMG]?Hz|[kMG]bit)\b"
 
-PLACEHOLDER_PATTERN = re.compile("|".join((*_SIGNS, *_NAMES, _FILE_NAME, _MEASURE)))
+PLACEHOLDER_PATTERN = re.compile("|".join((*_PLACEHOLDERS, *_NAMES, _FILE_NAME, _MEASURE)))
 """What comes back as it is when parts are protected in a translation: all of these but tags, and
 names of files and numbers with a unit of computers."""
 
-SIGN_PATTERN = re.compile("|".join(_SIGNS))
+SIGN_PATTERN = re.compile("|".join(_PLACEHOLDERS))
 """Placeholders that no text has by itself: one that a source lacks is wrong in its translation."""
 
 TAG_WITH_BLANKS = re.compile(TAG)

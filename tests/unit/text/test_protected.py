@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from nmtkit.text.protected import PROTECTED
+from nmtkit.text.protected import PLACEHOLDER_PATTERN, PROTECTED
 from nmtkit.text.tokenizer import Tokenizer
 
 
@@ -29,6 +29,15 @@ def test_it_is_one_part(text: str) -> None:
 )
 def test_plain_text_has_no_such_part(line: str) -> None:
     assert PROTECTED.findall(line) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("v%s", ["%s"]), ("%dx%d", ["%d", "%d"]), ("%s%s", ["%s", "%s"]), ("%ds", ["%d"])]
+    + [("100%sure", []), ("%description", []), ("100 %d", ["%d"])],
+)
+def test_placeholders_beside_letters_are_found(text: str, expected: list[str]) -> None:
+    assert PLACEHOLDER_PATTERN.findall(text) == expected
 
 
 def test_an_address_ends_before_the_punctuation_of_its_sentence() -> None:
