@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from html.entities import html5
 from typing import NamedTuple
 
 VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
@@ -33,6 +34,16 @@ _TAG = re.compile(
     r"""((?:[^<>"']|"[^"]*"|'[^']*')*+)>"""  # attributes, and the sign that it has no contents
 )
 _ENTITY = re.compile(r"&(?:[A-Za-z_][\w.-]{0,63}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});", re.ASCII)
+_OLD_ENTITY = re.compile(
+    rf"&(?:#[0-9]{{1,7}}|#[xX][0-9A-Fa-f]{{1,6}}|{'|'.join(n for n in html5 if n[-1] != ';')})"
+    r"(?![A-Za-z0-9;=])"
+)
+"""An entity of HTML without its semicolon, which browsers read."""
+
+_LETTERS = "".join(filter(str.isalpha, map(chr, range(0x250))))
+_LETTER = tuple(_LETTERS)
+"""Latin letters, whose words blanks separate."""
+
 _NOT_TRANSLATED = re.compile(
     r"""\stranslate\s*=\s*["']?no\b|\sclass\s*=\s*(?:"[^"]*|'[^']*|)(?<![\w-])notranslate(?![\w-])""",
     re.IGNORECASE,
@@ -147,7 +158,30 @@ def keep_untranslated(pieces: Sequence[Piece], names: Collection[str] = frozense
         else:
             result.append(piece)
         number += 1
-    return result
+    return _with_attached_letters(result)
+
+
+def _with_attached_letters(pieces: Sequence[Piece]) -> list[Piece]:
+    """Keep letters that stand directly beside something kept, as in `<code>String</code>s`.
+
+    They are one word with it, which a translation cannot take apart.
+    """
+    result: list[Piece] = []
+    for piece in pieces:
+        last = result[-1] if result else piece
+        if last.kind is PieceKind.KEPT and piece.kind is PieceKind.TEXT:
+            rest = piece.source.lstrip(_LETTERS) if last.name.endswith(_LETTER) else piece.source
+            found, piece = (
+                piece.source[: len(piece.source) - len(rest)],
+                piece._replace(source=rest),
+            )
+            result[-1] = last._replace(source=last.source + found, name=last.name + found)
+        elif piece.kind is PieceKind.KEPT and last.kind is PieceKind.TEXT:
+            rest = last.source.rstrip(_LETTERS) if piece.name.startswith(_LETTER) else last.source
+            found, result[-1] = last.source[len(rest) :], last._replace(source=rest)
+            piece = piece._replace(source=found + piece.source, name=found + piece.name)
+        result.append(piece)
+    return [piece for piece in result if piece.source]
 
 
 def is_untranslated(piece: Piece) -> bool:
@@ -290,7 +324,7 @@ def split_pieces(line: str, markup: Markup) -> Iterator[Piece]:
     missing: set[str] = set()  # ends of sections that do not come any more
     position = text_from = 0
     while (position := _next_sign(line, position)) >= 0:
-        piece = _entity(line, position) or _section(line, position, missing)
+        piece = _entity(line, position, markup) or _section(line, position, missing)
         piece = piece or _tag(line, position, markup, missing)
         if piece is None:
             position += 1
@@ -311,8 +345,10 @@ def _next_sign(line: str, position: int) -> int:
     return found.start() if found else -1
 
 
-def _entity(line: str, position: int) -> Piece | None:
+def _entity(line: str, position: int, markup: Markup) -> Piece | None:
     found = _ENTITY.match(line, position)
+    if found is None and markup is Markup.HTML:
+        found = _OLD_ENTITY.match(line, position)
     return Piece(PieceKind.ENTITY, found[0]) if found else None
 
 

@@ -65,6 +65,22 @@ def test_attributes_are_quoted_as_they_need(text: str, expected: str) -> None:
     )
 
 
+@pytest.mark.parametrize("entity", ["&copy", "&nbsp", "&#169", "&#xa9", "&amp", "&notin;"])
+def test_entities_without_a_semicolon_stay(entity: str) -> None:
+    assert translated(f"<p>a {entity} b", "html", str.upper).data.decode() == f"<p>A {entity} B"
+
+
+def test_names_behind_an_ampersand_that_are_no_entities_are_text() -> None:
+    changed = translated("<p>x &copying=1 &notit y", "html", str.upper).data.decode()
+    assert changed == "<p>X &COPYING=1 &NOTIT Y"
+
+
+@pytest.mark.parametrize("text", ["<code>String</code>s", "re<code>try</code>", "x<code>y</code>z"])
+def test_letters_beside_what_is_kept_are_not_lost(text: str) -> None:
+    changed = translated(f"<p>two {text}, three", "html", str.upper).data.decode()
+    assert changed == f"<p>TWO {text}, THREE"
+
+
 def test_signs_of_markup_never_come_from_the_model() -> None:
     changed = translated("<p>one &lt; two</p>", "html", lambda word: f"<b>{word}&").data.decode()
     assert changed.count("<") == 2 and changed.count("&") == 1

@@ -113,3 +113,13 @@ def test_a_thousand_levels_are_no_more_than_one() -> None:
     marked = parse_markup("<b>" * 1000 + "x" + "</b>" * 1000, HTML)
     assert all(element.closing for element in marked.elements)
     assert marked.elements[-1].parent == 998
+
+
+@pytest.mark.parametrize(
+    ("line", "kept"),
+    [("a <b translate=no>C</b>s", "Cs"), ("re<b translate=no>c</b> d", "rec")]
+    + [("使用<b translate=no>c</b>可以", "c"), ("a<b translate=no>-</b>b", "-")],
+)
+def test_latin_letters_beside_what_is_kept_are_kept(line: str, kept: str) -> None:
+    marked = parse_markup(line, Markup.HTML)
+    assert [marked.text[atom.start : atom.end] for atom in marked.atoms] == [kept]
