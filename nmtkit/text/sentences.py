@@ -47,8 +47,8 @@ class Lines(StrEnum):
     """What line breaks in a text mean.
 
     FOLD: they are spaces, as in HTML. KEEP: each ends a sentence, except one in the middle of
-    wrapped text; so does a tab within a line. WRAP: a line break ends a sentence only before the dash of another speaker.
-    HARD: only behind two spaces, as in Markdown.
+    wrapped text; so does a tab within a line. WRAP: a line break ends a sentence only before the
+    dash of another speaker. HARD: only behind two spaces, as in Markdown.
     """
 
     FOLD = "fold"

@@ -182,7 +182,9 @@ def test_any_bytes_give_a_sentence_or_a_file(format: str, data: bytes) -> None:
 
 XLIFF = '<xliff version="1.2"><file><body><trans-unit id="1"><source>{}</source></trans-unit>'
 XLIFF += "</body></file></xliff>"
-TMX = '<tmx version="1.4"><header/><body><tu><tuv xml:lang="en"><seg>{}</seg></tuv></tu></body></tmx>'
+TMX = (
+    '<tmx version="1.4"><header/><body><tu><tuv xml:lang="en"><seg>{}</seg></tuv></tu></body></tmx>'
+)
 
 
 @pytest.mark.parametrize(
