@@ -82,6 +82,7 @@ class Batches:
         self._resampler = resampler
         self._augmenter = augmenter
         self.allows: Callable[[float], bool] | None = None
+        self._pool_share = 0.0  # epochs that the used batches of the current pool make
         self._check_max_length()
 
     def __iter__(self) -> Iterator[Batch]:
@@ -97,12 +98,7 @@ class Batches:
             content = self._content(pool, pairs, end)
             batches = self._cut_batches(content, pool)
             for number in range(pool.used, len(batches)):
-                is_last = number + 1 == len(batches)
-                self.position = (
-                    self._next_pool(pool.epoch, end)
-                    if is_last
-                    else Position(pool.epoch, pool.start, number + 1)
-                )
+                self._advance(pool, end, number + 1, len(batches))
                 if passed < len(batches) and self._refuses(content, batches[number]):
                     passed += 1
                     continue
@@ -110,6 +106,19 @@ class Batches:
                 yield self._read_part(content, batches[number])
             if pool.used >= len(batches):  # all pairs are too long, or the corpus has shrunk
                 self.position = self._next_pool(pool.epoch, end)
+
+    def _advance(self, pool: Position, end: int, used: int, total: int) -> None:
+        """Move the position behind a batch.
+
+        :param pool: any position in the pool. end: index at which it ends.
+        :param used, total: number of its batches up to this one, and of all.
+        """
+        if used == total:
+            self.position, self._pool_share = self._next_pool(pool.epoch, end), 0.0
+            return
+        self.position = Position(pool.epoch, pool.start, used)
+        pairs = (end - pool.start) * used / total
+        self._pool_share = pairs / self._epoch_size(pool.epoch)
 
     def _refuses(self, pool: Pool, rows: Ids) -> bool:
         """Return whether the mean target length of a batch is not allowed."""
@@ -161,8 +170,8 @@ class Batches:
         return position.epoch + position.start / max(1, self._epoch_size(position.epoch))
 
     def progress(self) -> float:
-        """Return the number of epochs so far, as a float."""
-        return self.epochs(self.position)
+        """Return the number of epochs so far, as a float, which changes with each batch."""
+        return self.epochs(self.position) + self._pool_share
 
     def _epoch_size(self, epoch: int) -> int:
         """Return how many pairs an epoch uses."""

@@ -360,6 +360,16 @@ def test_progress_counts_epochs():
     assert any(0 < value < 1 for value in seen)
 
 
+def test_progress_changes_with_each_batch_of_a_pool():
+    pairs = corpus(40)
+    batches = Batches(pairs, settings(batch_size=10, sort_pool=100, max_length=1000), seed=1)
+    stream, seen = iter(batches), []
+    while batches.position.epoch < 1:
+        next(stream)
+        seen.append(batches.progress())
+    assert seen == [0.25, 0.5, 0.75, 1.0]
+
+
 @pytest.mark.parametrize("size", [1, 3, 10, 400])
 def test_validation_batches_yield_every_pair_once(size):
     pairs = corpus(size, longest=30)
