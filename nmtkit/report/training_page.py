@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
+from typing import Literal
 
 import nmtkit
 from nmtkit.config import Config
@@ -45,6 +46,10 @@ MARK_BYTES = 2000  # the mark stands within them
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
 
 
+State = Literal["running", "ended", "interrupted"]
+"""State of the training that a page shows."""
+
+
 class TrainingPage:
     """Writes the page; a `TrainingWatcher`.
 
@@ -57,7 +62,7 @@ class TrainingPage:
         self._samples: list[tuple[int, list[DevSample]]] = []
         self._training: tuple[Path, Config] | None = None
         self._plan: Sequence[str] = ()
-        self._ended = False
+        self._state: State = "running"
         self._failed = False
         if path.exists() and not _is_training_page(path):
             raise OutputError(
@@ -84,9 +89,9 @@ class TrainingPage:
             del self._samples[1]
         self._try_to_write()
 
-    def finish(self) -> None:
+    def finish(self, interrupted: bool) -> None:
         """Write the page for the last time; the browser need not load it again."""
-        self._ended = True
+        self._state = "interrupted" if interrupted else "ended"
         self._try_to_write()
 
     def _try_to_write(self) -> None:
@@ -105,7 +110,7 @@ class TrainingPage:
         has_figures = (folder / METRICS_FILE).exists()
         curve = read_curve(folder) if has_figures else Curve((), ())
         page = render_training_page(
-            folder.name, config, curve, self._samples, self._ended, self._plan
+            folder.name, config, curve, self._samples, self._state, self._plan
         )
         with open_output(self.path, force=True) as file:
             file.write(page)
@@ -116,18 +121,18 @@ def render_training_page(
     config: Config,
     curve: Curve,
     samples: Sequence[tuple[int, Sequence[DevSample]]],
-    ended: bool,
+    state: State,
     plan: Sequence[str] = (),
 ) -> str:
     """Return the page.
 
     :param name: of the model.
     :param samples: translations by update, the same sentences each time.
-    :param ended: the training is over, so that the page stays as it is.
+    :param state: a page loads itself again only while the training is running.
     :param plan: sentences of the plan that the settings follow from.
     """
-    refresh = "" if ended else f'<meta http-equiv="refresh" content="{REFRESH_SECONDS}">\n'
-    share, status = training_status(config, curve, ended)
+    refresh = f'<meta http-equiv="refresh" content="{REFRESH_SECONDS}">\n'
+    share, status = training_status(config, curve, state)
     percent = "" if share is None else f"{100 * share:.0f} % · "
     card = ModelCard(name, name, {}, {}, curve=curve)
     charts = "\n".join(learning_curve_charts([card]))
@@ -137,10 +142,10 @@ def render_training_page(
 <meta charset="utf-8">
 {GENERATOR}
 <meta http-equiv="Content-Security-Policy" content="{_POLICY}">
-{refresh}<meta name="viewport" content="width=device-width, initial-scale=1">
+{refresh if state == "running" else ""}<meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <link rel="icon" href="data:,">
-<title>{percent}{escape(name)} · training</title>
+<title>{percent}{escape(name)} · training{"" if state == "running" else f" {state}"}</title>
 <style>{page_style()}</style>
 </head>
 <body>
@@ -161,23 +166,28 @@ def render_training_page(
 """
 
 
-def training_status(config: Config, curve: Curve, ended: bool) -> tuple[float | None, str]:
+def training_status(config: Config, curve: Curve, state: State) -> tuple[float | None, str]:
     """Return the share of the training that is done, and a sentence about it.
 
-    The share is that of the limit which is reached first; None without a limit or figures.
+    The share is that of the limit which is reached first; None without a limit or figures, and
+    after the end, which may come before all limits.
     """
     points: list[TrainingPoint | ValidationPoint] = [
         *curve.training[-1:],
         *curve.validation[-1:],
     ]
     if not points:
-        return None, "The training has begun; there are no figures yet."
+        if state == "running":
+            return None, "The training has begun; there are no figures yet."
+        return None, "The training was over before there were figures."
     last = max(points, key=lambda point: point.update)
     used = last.seconds, last.update, last.epoch
     share = share_done(config.training, *used)
     done = f"{last.update:,} updates, {last.epoch:.2f} epochs in {format_duration(last.seconds)}"
-    if ended:
-        return share, f"The training has stopped after {done}."
+    if state == "ended":
+        return None, f"The training has ended after {done}."
+    if state == "interrupted":
+        return share, f"The training was interrupted after {done}. The same command resumes it."
     left = seconds_left(config.training, *used)
     if left is None:
         return share, f"{done}."

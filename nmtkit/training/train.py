@@ -174,8 +174,10 @@ def _watched(
     watcher.start(request.output, config, opened.plan)
     try:
         yield
-    finally:
-        watcher.finish()
+    except BaseException:
+        watcher.finish(interrupted=True)
+        raise
+    watcher.finish(interrupted=False)
 
 
 def _limit(time: float | str | None, updates: int | None) -> float | None:

@@ -32,5 +32,8 @@ class TrainingWatcher(Protocol):
     def validated(self, update: int, samples: Sequence[DevSample]) -> None:
         """Take note of translations of the dev set, a few sentences, always the same ones."""
 
-    def finish(self) -> None:
-        """Take note that the training has ended or was interrupted."""
+    def finish(self, interrupted: bool) -> None:
+        """Take note that the training has ended.
+
+        :param interrupted: it was stopped by a signal or an error, before its end.
+        """

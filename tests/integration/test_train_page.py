@@ -21,7 +21,7 @@ def test_a_training_is_shown_and_stays_the_same(
     name = "params.last.safetensors"
     assert (tmp_path / "watched" / name).read_bytes() == (tmp_path / "plain" / name).read_bytes()
     text = page.read_text(encoding="utf-8")
-    assert GENERATOR in text and "The training has stopped after 2 updates" in text
+    assert GENERATOR in text and "The training has ended after 2 updates" in text
     assert text.count('<div class="label">Source</div>') == 5
     assert "Update 2" in text and "Update 1" in text
 

@@ -34,19 +34,33 @@ def config(**limits: Any) -> Config:
     ],
 )
 def test_the_share_is_that_of_the_limit_reached_first(limits, share):
-    assert training_status(config(**limits), CURVE, False)[0] == share
+    assert training_status(config(**limits), CURVE, "running")[0] == share
 
 
 def test_the_time_left_follows_from_the_share():
-    assert "at most 4m left" in training_status(config(max_updates=800), CURVE, False)[1]
-    assert training_status(config(), Curve((), ()), False)[0] is None
+    assert "at most 4m left" in training_status(config(max_updates=800), CURVE, "running")[1]
+    assert training_status(config(), Curve((), ()), "running")[0] is None
+
+
+def test_a_training_that_ended_early_is_not_shown_as_unfinished():
+    settings = config(max_updates=800)
+    assert training_status(settings, CURVE, "ended") == (
+        None,
+        "The training has ended after 400 updates, 2.00 epochs in 4m.",
+    )
+    ended, interrupted = (
+        render_training_page("m", settings, CURVE, [], state) for state in ("ended", "interrupted")
+    )
+    assert "<title>m · training ended</title>" in ended and "<progress" not in ended
+    assert "<title>50 % · m · training interrupted</title>" in interrupted
+    assert "The same command resumes it." in interrupted and "<progress" in interrupted
 
 
 def test_the_page_reloads_itself_until_the_end_and_escapes_all_text():
     samples = [(100, [DevSample(HOSTILE, "b", "")]), (200, [DevSample(HOSTILE, "b", HOSTILE)])]
     running, ended = (
         render_training_page("<m>", config(max_updates=800), CURVE, samples, end)
-        for end in (False, True)
+        for end in ("running", "ended")
     )
     assert 'http-equiv="refresh"' in running and 'http-equiv="refresh"' not in ended
     assert "<script" not in running and "<m>" not in running
@@ -56,7 +70,7 @@ def test_the_page_reloads_itself_until_the_end_and_escapes_all_text():
 def test_the_plan_stands_on_the_page_once():
     plan = ["plan for 30m: 96 units & batches", "twice the time: more"]
     planned, given = (
-        render_training_page("m", config(), CURVE, [], False, sentences) for sentences in (plan, [])
+        render_training_page("m", config(), CURVE, [], "running", sentences) for sentences in (plan, [])
     )
     assert "<p>Plan for 30m: 96 units &amp; batches.</p><p>Twice the time: more.</p>" in planned
     for label in ("Model", "Languages", "Validation"):
@@ -70,7 +84,7 @@ def test_a_page_replaces_only_pages(tmp_path):
     page = TrainingPage(path)
     page.start(tmp_path / "model", config())
     page.validated(1, [DevSample("a", "b", "c")])
-    page.finish()
+    page.finish(interrupted=False)
     assert "Update 1" in path.read_text(encoding="utf-8")
     TrainingPage(path)  # a resumed training
     path.write_text("mine")
