@@ -43,10 +43,17 @@ from nmtkit.io.inputs import HashedFile
 from nmtkit.io.lines import read_parallel
 from nmtkit.model_folder import LoadedModel, shared_parameters
 from nmtkit.progress_bar import ProgressBar
+from nmtkit.report.lines import (
+    TokenizedLine,
+    align_shown_words,
+    split_line,
+    split_text,
+    tokenized_line,
+)
 from nmtkit.report.model_card import ModelCard, describe_file, describe_model
 from nmtkit.report.output_errors import output_errors
 from nmtkit.special_symbols import BOS, UNK, UNK_WORD
-from nmtkit.text.detokenizer import unescaped
+from nmtkit.text.pipeline import TextPipeline
 
 log = logging.getLogger("nmtkit")
 
@@ -79,14 +86,6 @@ class ReportSettings:
     batch_size: int = 64
     device: str = "auto"
     params: str = "best"
-
-
-@dataclass(frozen=True)
-class TokenizedLine:
-    """A sentence as text and as words."""
-
-    text: str
-    words: list[str]
 
 
 @dataclass(frozen=True)
@@ -271,12 +270,18 @@ class _TranslatingModel:
 
     def outputs(self, lines: Sequence[str], tokenized: bool) -> Iterator[SystemOutput]:
         """Yield the n-best list of each line; only the best keeps its alignment, to save memory."""
-        text = self.model.config.text
-        for n_best in self.translator.translate(lines, self.n_best, tokenized, self.aligns):
+        src, tgt = self.model.src_text, self.model.tgt_text
+        translations = self.translator.translate(lines, self.n_best, tokenized, self.aligns)
+        for source, n_best in zip(lines, translations, strict=True):
             best, *alternatives = (replace(t, alignment=None, word_alignment=None) for t in n_best)
-            words, _ = self.model.tgt_text.join(best.named_tokens)
-            line = _line(best.text, " ".join(words), text)
             alignment = n_best[0].word_alignment if self.aligns else None
+            if tokenized:
+                line = tokenized_line(best.text, self.model.config.text.escape)
+            else:
+                line = split_text(best.text, tgt.join(best.named_tokens)[0], tgt)
+                alignment = alignment and align_shown_words(
+                    alignment, (source, best.text), (src, tgt)
+                )
             unknown = UNK in self.model.src_vocab.ids(best.src_tokens) or UNK_WORD in best.tokens
             yield SystemOutput(line, best, alignment, tuple(alternatives), unknown)
 
@@ -325,24 +330,21 @@ class _TestSetText:
         return ""
 
     def source(self, line: str) -> TokenizedLine:
-        return _line(line, self.model.src_text.words(line, self.tokenized), self.text)
+        return self._line(line, self.model.src_text)
 
     def target(self, line: str) -> TokenizedLine:
-        return _line(line, self.model.tgt_text.words(line, self.tokenized), self.text)
+        return self._line(line, self.model.tgt_text)
+
+    def _line(self, line: str, pipeline: TextPipeline) -> TokenizedLine:
+        if self.tokenized:
+            return tokenized_line(line, self.text.escape)
+        return split_line(line, pipeline, self.text.raw)
 
     def sentence_scores(self, lines: Sequence[str], references: Sequence[str]) -> list[float]:
         """Return `SENTENCE_METRIC` of each sentence in percent."""
         detokenize = self.protocol.detokenize
         (counts,) = collect_statistics(lines, references, detokenize=detokenize, metrics=["chrf"])
         return [counts.figure(np.array([number])) for number in range(len(lines))]
-
-
-def _line(text: str, words: str, settings: TextConfig) -> TokenizedLine:
-    """Return a line with its words as in the text, with escapes and `@-@` undone."""
-    tokens = [word for word in words.split(" ") if word]
-    if settings.escape:
-        tokens = [unescaped(word) for word in tokens]
-    return TokenizedLine(text, ["-" if word == "@-@" else word for word in tokens])
 
 
 def _compare_systems(

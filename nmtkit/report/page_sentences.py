@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import groupby
-from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from nmtkit.evaluation.translation_errors import ADDED, REPEATED, SentenceErrors
@@ -12,7 +11,8 @@ from nmtkit.report.page_tables import system_name
 from nmtkit.report.sentences import positions_without_space
 
 if TYPE_CHECKING:
-    from nmtkit.report.model_report import ModelReport, TokenizedLine
+    from nmtkit.report.lines import TokenizedLine
+    from nmtkit.report.model_report import ModelReport
 
 SENTENCES_WITHOUT_SCRIPT = 50
 
@@ -80,14 +80,16 @@ def _omissions(
         ("Missing", reference, errors.reference),
         ("Source words without attention", source, errors.source),
     ):
-        runs = [escape(run) for run in _unmatched_runs(line.words, states)]
+        runs = [escape(run) for run in _unmatched_runs(line, states)]
         if runs:
             yield f'<p class="omitted">{title}: <bdi>{"</bdi> · <bdi>".join(runs)}</bdi></p>'
 
 
-def _unmatched_runs(words: Sequence[str], states: Sequence[int]) -> Iterator[str]:
+def _unmatched_runs(line: "TokenizedLine", states: Sequence[int]) -> Iterator[str]:
     """Yield sequences of unmatched words, without punctuation marks."""
-    for state, run in groupby(zip(words, states, strict=False), key=itemgetter(1)):
-        named = [word for word, _ in run if any(map(str.isalnum, word))]
+    joined = positions_without_space(line.text, line.words) or []
+    words = enumerate(zip(line.words, states, strict=False))
+    for state, run in groupby(words, key=lambda entry: entry[1][1]):
+        named = [(place, word) for place, (word, _) in run if any(map(str.isalnum, word))]
         if state == UNMATCHED and named:
-            yield " ".join(named)
+            yield "".join(("" if at in joined else " ") + word for at, word in named).strip()

@@ -36,7 +36,8 @@ from nmtkit.evaluation.translation_errors import KINDS
 if TYPE_CHECKING:
     from nmtkit.evaluation.translation_errors import SentenceErrors
     from nmtkit.inference.translation import Translation
-    from nmtkit.report.model_report import ModelReport, SystemOutput, TokenizedLine
+    from nmtkit.report.lines import TokenizedLine
+    from nmtkit.report.model_report import ModelReport, SystemOutput
 
 DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 MIN_ALIGNMENT_WEIGHT = 0.03  # smaller weights are omitted

@@ -90,16 +90,17 @@ function outputLabel(k, output) {
 
 // What a translation leaves out of a line, as sequences of words without punctuation marks.
 function omissions(title, line, states, language) {
+  const [words, joined] = [wordsOf(line), new Set(line[1])];
   const runs = [];
   let last = -2;
   for (const place of unmatched(states)) {
-    if (place !== last + 1) runs.push([]);
-    runs.at(-1).push(wordsOf(line)[place]);
+    if (place !== last + 1) runs.push("");
+    if (isWord(words[place])) runs.push(runs.pop() + (joined.has(place) ? "" : " ") + words[place]);
     last = place;
   }
-  const named = runs.map((run) => run.filter(isWord)).filter((run) => run.length);
+  const named = runs.map((run) => run.trim()).filter(Boolean);
   if (!named.length) return [];
-  const parts = named.flatMap((run, i) => [i ? " \u00b7 " : "", createElement("bdi", { lang: language }, run.join(" "))]);
+  const parts = named.flatMap((run, i) => [i ? " \u00b7 " : "", createElement("bdi", { lang: language }, run)]);
   return [createElement("p", { class: "omitted" }, `${title}: `, ...parts)];
 }
 

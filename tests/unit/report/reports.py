@@ -10,8 +10,9 @@ from nmtkit.evaluation.buckets import Bucketing, EvaluationSet
 from nmtkit.evaluation.comparison import ComparisonConfig, compare
 from nmtkit.inference.translation import Translation
 from nmtkit.inference.word_alignment import Alignment
+from nmtkit.report.lines import TokenizedLine
 from nmtkit.report.model_card import ModelCard
-from nmtkit.report.model_report import ModelReport, SystemOutput, TokenizedLine
+from nmtkit.report.model_report import ModelReport, SystemOutput
 from nmtkit.report.output_errors import output_errors
 from nmtkit.training.learning_curve import Curve, TrainingPoint, ValidationPoint
 

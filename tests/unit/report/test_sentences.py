@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmtkit.evaluation.translation_errors import KINDS
-from nmtkit.report.model_report import TokenizedLine
+from nmtkit.report.lines import TokenizedLine
 from nmtkit.report.sentences import (
     DIGITS,
     pack_alignment,
