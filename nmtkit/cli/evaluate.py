@@ -22,13 +22,13 @@ from nmtkit.cli.shared_options import (
     output_option,
     tokenized_option,
 )
-from nmtkit.cli.text_warnings import Conversion, text_warnings
 
 if TYPE_CHECKING:
     from nmtkit.evaluation.bleu_tokenizer import BleuTokenizer
     from nmtkit.evaluation.buckets import Bucketing, EvaluationSet
     from nmtkit.evaluation.comparison import ComparisonConfig
     from nmtkit.evaluation.metrics import MetricScore
+    from nmtkit.evaluation.text_warnings import Conversion
     from nmtkit.text.vocabulary import Vocabulary
 
 log = logging.getLogger("nmtkit")
@@ -172,9 +172,10 @@ def _checked(language: str | None, name: str) -> str | None:
 
 def _conversion(
     language: str | None, tokenized: bool, hyphens: bool, tokenizer: "BleuTokenizer"
-) -> Conversion:
+) -> "Conversion":
     """Return the conversion of text, and log what is unusual about it."""
     from nmtkit.evaluation.retokenize import moses_detokenizer, word_tokenizer
+    from nmtkit.evaluation.text_warnings import Conversion
 
     if tokenizer.note:
         log.info("%s%s", tokenizer.note, "" if tokenizer.spaced else "; chrF is the first figure")
@@ -184,11 +185,12 @@ def _conversion(
 
 
 def _measure(
-    hypotheses: str, references: Sequence[str], conversion: Conversion, format: str
+    hypotheses: str, references: Sequence[str], conversion: "Conversion", format: str
 ) -> str:
     """Return the figures of one system."""
     from nmtkit.cli.comparison_writers import scores_table
     from nmtkit.evaluation.metrics import evaluate
+    from nmtkit.evaluation.text_warnings import text_warnings
     from nmtkit.io.lines import read_parallel
 
     files = [hypotheses, *references]
@@ -204,7 +206,7 @@ def _measure(
 def _compare(
     hypotheses: str,
     references: Sequence[str],
-    conversion: Conversion,
+    conversion: "Conversion",
     format: str,
     force: bool,
     options: dict[str, Any],
@@ -212,6 +214,7 @@ def _compare(
     """Return the figures of several systems with intervals and buckets; draw the plot."""
     from nmtkit.cli.comparison_writers import as_csv, as_json, table
     from nmtkit.evaluation.comparison import compare
+    from nmtkit.evaluation.text_warnings import text_warnings
 
     files = {options["name"] or _display_name(hypotheses): hypotheses}
     for system, file in options["systems"]:
@@ -243,7 +246,7 @@ def _compare(
 
 
 def _comparison_config(
-    conversion: Conversion, systems: int, options: dict[str, Any]
+    conversion: "Conversion", systems: int, options: dict[str, Any]
 ) -> "ComparisonConfig":
     """Convert the options to the settings of a comparison."""
     from nmtkit.evaluation.comparison import ComparisonConfig

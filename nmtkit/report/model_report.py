@@ -19,19 +19,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 import nmtkit
 from nmtkit.config import TextConfig
 from nmtkit.errors import ConfigError, DataError, counted
-from nmtkit.evaluation.bleu_tokenizer import choose_tokenizer, is_spaced
-from nmtkit.evaluation.buckets import Bucketing, EvaluationSet
-from nmtkit.evaluation.comparison import Comparison, ComparisonConfig, compare
-from nmtkit.evaluation.retokenize import moses_detokenizer, word_tokenizer
+from nmtkit.evaluation.comparison import Comparison
 from nmtkit.evaluation.significance import SAMPLES
-from nmtkit.evaluation.sufficient_statistics import collect_statistics
 from nmtkit.evaluation.text_checks import looks_tokenized
+from nmtkit.evaluation.text_warnings import form_warnings
 from nmtkit.evaluation.translation_errors import SentenceErrors
 from nmtkit.inference.confidence.estimator import usable_calibration
 from nmtkit.inference.ensemble import Ensemble
@@ -46,24 +42,15 @@ from nmtkit.progress_bar import ProgressBar
 from nmtkit.report.lines import (
     TokenizedLine,
     align_shown_words,
-    split_line,
     split_text,
     tokenized_line,
 )
+from nmtkit.report.metric_texts import MetricTexts, bucket_metric, compare_systems
 from nmtkit.report.model_card import ModelCard, describe_file, describe_model
 from nmtkit.report.output_errors import output_errors
 from nmtkit.special_symbols import BOS, UNK, UNK_WORD
-from nmtkit.text.pipeline import TextPipeline
 
 log = logging.getLogger("nmtkit")
-
-SENTENCE_METRIC = "chrF"
-"""Metric of single sentences; sentence BLEU is 0 without a matching 4-gram."""
-
-
-def bucket_metric(text: TextConfig) -> str:
-    """Return the metric of buckets, as a name for `evaluate --measure`."""
-    return "bleu" if is_spaced(text.tgt_language) else "chrf"
 
 
 @dataclass(frozen=True)
@@ -115,6 +102,7 @@ class ModelReport:
     text: text settings of the test set; tokenized: True if it was tokenised already.
     comparison: all metrics on the whole test set; by_bucket: one metric, also by bucket.
     left_out: sentences that say which buckets are missing, and why.
+    cautions: why figures may not be what they seem, such as files in two forms.
     sources, references: one entry per line.
     outputs: one per line, by system name; sentence_scores: likewise, in percent; errors: likewise.
     """
@@ -129,6 +117,7 @@ class ModelReport:
     comparison: Comparison
     by_bucket: Comparison
     left_out: tuple[str, ...]
+    cautions: tuple[str, ...]
     sources: list[TokenizedLine]
     references: list[TokenizedLine]
     outputs: Mapping[str, list[SystemOutput]]
@@ -155,11 +144,14 @@ def build_report(
     models = [_TranslatingModel.load(folder, settings) for folder in folders]
     text = _common_text([model.model for model in models], names)
     tokenized = settings.tokenized or text.tokenized
-    if not tokenized and looks_tokenized(columns[1]):
-        log.warning("%s looks tokenised; if it is, add --tokenized", files[1])
-    if swapped := swapped_sides(models[0].model, files, columns[0], columns[1], tokenized):
-        log.warning("%s", swapped)
-    test_text = _TestSetText(models[0].model, text, tokenized)
+    swapped = swapped_sides(models[0].model, files, columns[0], columns[1], tokenized)
+    cautions = [
+        *([swapped] if swapped else []),
+        *_form_cautions(files[1], columns, settings, tokenized),
+    ]
+    for caution in cautions:
+        log.warning("%s", caution)
+    test_text = MetricTexts(models[0].model, text, tokenized)
     outputs: dict[str, list[SystemOutput]] = {}
     cards = []
     for name, folder, model in zip(names, folders, models, strict=False):
@@ -175,7 +167,7 @@ def build_report(
         name: [output.line.text for output in translations]
         for name, translations in outputs.items()
     }
-    overall, by_bucket, left_out = _compare_systems(texts, columns, test_text, settings.samples)
+    overall, by_bucket, left_out = compare_systems(texts, columns, test_text, settings.samples)
     sources = [test_text.source(line) for line in columns[0]]
     references = [test_text.target(line) for line in columns[1]]
     return ModelReport(
@@ -189,6 +181,7 @@ def build_report(
         comparison=overall,
         by_bucket=by_bucket,
         left_out=left_out,
+        cautions=tuple(cautions),
         sources=sources,
         references=references,
         outputs=outputs,
@@ -229,6 +222,20 @@ def _columns(paths: Sequence[str]) -> tuple[list[list[str]], dict[str, str]]:
         if not columns:
             raise DataError(f"{paths[0]}: is empty; a report needs sentences")
         return columns, {str(file): file.sha256() for file in files}
+
+
+def _form_cautions(
+    reference: str, columns: Sequence[Sequence[str]], settings: ReportSettings, tokenized: bool
+) -> Iterator[str]:
+    """Yield warnings about files that are not in the form in which they are compared.
+
+    :param reference: file. columns: lines of source, reference, and further systems.
+    """
+    _, references, *systems = columns
+    if not tokenized and looks_tokenized(references):
+        yield f"{reference} looks tokenised; if it is, add --tokenized"
+    for (_, path), lines in zip(settings.systems, systems, strict=True):
+        yield from form_warnings(lines, references, (path, reference))
 
 
 def _common_text(models: Sequence[LoadedModel], names: Sequence[str]) -> TextConfig:
@@ -297,78 +304,6 @@ def _aligns(ensemble: Ensemble) -> bool:
     with torch.inference_mode():
         step = model.step(begin, model.initial_state(encoded), encoded)
     return step.alignment is not None
-
-
-class _TestSetText:
-    """Conversions of the test set's text for display and for metrics."""
-
-    def __init__(self, model: LoadedModel, text: TextConfig, tokenized: bool) -> None:
-        self.model, self.text, self.tokenized = model, text, tokenized
-        languages = text.src_language, text.tgt_language
-        src, tgt = (
-            None if tokenized else word_tokenizer(language, text.hyphens) for language in languages
-        )
-        tokenizer = choose_tokenizer(text.tgt_language)
-        if tokenizer.note:
-            log.info("%s", tokenizer.note)
-        self.protocol = ComparisonConfig(
-            tokenizer=tokenizer,
-            tokenize=tgt,
-            detokenize=moses_detokenizer(text.tgt_language) if tokenized else None,
-            tokenize_source=src,
-        )
-
-    @property
-    def no_word_buckets_reason(self) -> str:
-        """Say why words cannot be looked up in the shortlist; return an empty text if they can."""
-        if self.text.subwords != "none":
-            return "the shortlist holds subwords"
-        if self.text.case != "keep":
-            return "the shortlist holds words in another case (text.case)"
-        if self.text.escape and not self.tokenized:
-            return "the shortlist holds escaped words (text.escape), the text unescaped ones"
-        return ""
-
-    def source(self, line: str) -> TokenizedLine:
-        return self._line(line, self.model.src_text)
-
-    def target(self, line: str) -> TokenizedLine:
-        return self._line(line, self.model.tgt_text)
-
-    def _line(self, line: str, pipeline: TextPipeline) -> TokenizedLine:
-        if self.tokenized:
-            return tokenized_line(line, self.text.escape)
-        return split_line(line, pipeline, self.text.raw)
-
-    def sentence_scores(self, lines: Sequence[str], references: Sequence[str]) -> list[float]:
-        """Return `SENTENCE_METRIC` of each sentence in percent."""
-        detokenize = self.protocol.detokenize
-        (counts,) = collect_statistics(lines, references, detokenize=detokenize, metrics=["chrf"])
-        return [counts.figure(np.array([number])) for number in range(len(lines))]
-
-
-def _compare_systems(
-    systems: Mapping[str, Sequence[str]],
-    columns: Sequence[Sequence[str]],
-    test_text: _TestSetText,
-    samples: int,
-) -> tuple[Comparison, Comparison, tuple[str, ...]]:
-    """Return all metrics on the test set, one metric by bucket, and why buckets are missing."""
-    by: tuple[str, ...] = ("length", "unknown", "rank")
-    left_out: tuple[str, ...] = ()
-    if test_text.no_word_buckets_reason:
-        by, left_out = (
-            by[:1],
-            (f"No buckets by unknown words and by rank: {test_text.no_word_buckets_reason}.",),
-        )
-    texts = EvaluationSet(columns[1], columns[0], test_text.model.src_vocab)
-    protocol = replace(test_text.protocol, samples=samples)
-    bucketed = replace(
-        protocol,
-        metrics=(bucket_metric(test_text.text),),
-        bucketings=tuple(Bucketing(name) for name in by),
-    )
-    return compare(systems, texts, protocol), compare(systems, texts, bucketed), left_out
 
 
 def evaluation_commands(report: ModelReport) -> list[str]:

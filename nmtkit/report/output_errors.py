@@ -12,8 +12,8 @@ from nmtkit.evaluation.translation_errors import (
 )
 
 if TYPE_CHECKING:
-    from nmtkit.report.model_card import ModelCard
     from nmtkit.report.lines import TokenizedLine
+    from nmtkit.report.model_card import ModelCard
     from nmtkit.report.model_report import ModelReport, SystemOutput
 
 NEEDS_ALIGNMENT, NEEDS_MODEL = {"uncovered"}, {"unfinished"}

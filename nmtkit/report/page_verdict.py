@@ -20,6 +20,7 @@ def verdict_rows(report: "ModelReport", verdict: Verdict) -> Iterator[str]:
     names = [system_name(index, card.name) for index, card in enumerate(report.model_cards)]
     answers = {
         "Which is better?" if len(names) > 1 else "How good?": _better(verdict, names),
+        "Caution": _cautions(report),
         "How sure?": _how_sure(verdict, names, report.samples),
         "Where is it weakest?": _weakest(report, verdict),
         "Show me": _examples(report, verdict),
@@ -51,6 +52,12 @@ def _better(verdict: Verdict, names: Sequence[str]) -> str:
     level = _listed(names[lead.other] for lead in verdict.leads if lead not in beaten)
     better = _listed(names[lead.other] for lead in beaten)
     return f"{text}. It is better than {better}; it is not shown to be better than {level}."
+
+
+def _cautions(report: "ModelReport") -> str:
+    """Return why the figures may not be what they seem."""
+    items = "".join(f"<li>{escape(text)}.</li>" for text in report.cautions)
+    return f"<ul>{items}</ul>" if items else ""
 
 
 def _how_sure(verdict: Verdict, names: Sequence[str], samples: int) -> str:

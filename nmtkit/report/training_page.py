@@ -131,7 +131,9 @@ def render_training_page(
     :param state: a page loads itself again only while the training is running.
     :param plan: sentences of the plan that the settings follow from.
     """
-    refresh = f'<meta http-equiv="refresh" content="{REFRESH_SECONDS}">\n'
+    running = state == "running"
+    refresh = f'<meta http-equiv="refresh" content="{REFRESH_SECONDS}">\n' if running else ""
+    title = f"{name} · training" if running else f"{name} · training {state}"
     share, status = training_status(config, curve, state)
     percent = "" if share is None else f"{100 * share:.0f} % · "
     card = ModelCard(name, name, {}, {}, curve=curve)
@@ -142,10 +144,10 @@ def render_training_page(
 <meta charset="utf-8">
 {GENERATOR}
 <meta http-equiv="Content-Security-Policy" content="{_POLICY}">
-{refresh if state == "running" else ""}<meta name="viewport" content="width=device-width, initial-scale=1">
+{refresh}<meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <link rel="icon" href="data:,">
-<title>{percent}{escape(name)} · training{"" if state == "running" else f" {state}"}</title>
+<title>{percent}{escape(title)}</title>
 <style>{page_style()}</style>
 </head>
 <body>

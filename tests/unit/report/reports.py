@@ -79,6 +79,7 @@ def report(
         comparison=compare(texts, evaluation_set, ComparisonConfig()),
         by_bucket=compare(texts, evaluation_set, divided),
         left_out=(),
+        cautions=(),
         sources=[line(source) for source in sources],
         references=[line(reference) for reference in references],
         outputs=systems,

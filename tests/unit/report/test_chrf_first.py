@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from nmtkit.config import TextConfig
-from nmtkit.report.model_report import bucket_metric
+from nmtkit.report.metric_texts import bucket_metric
 from nmtkit.report.page_curves import learning_curve_charts
 from nmtkit.training.learning_curve import Curve, TrainingPoint, ValidationPoint
 

@@ -49,9 +49,7 @@ def test_alignments_lose_the_rows_and_columns_of_markers() -> None:
     pipeline = TextPipeline("fr", MARKED, None)
     matrix = torch.arange(20.0).view(4, 5)  # the last row and column are `</s>`
     src, tgt = ["⇧", "oui", "␣", "."], ["⇧", "non", "."]
-    whole = align_shown_words(
-        Alignment(src, tgt, matrix), ("Oui .", "Non."), (pipeline, pipeline)
-    )
+    whole = align_shown_words(Alignment(src, tgt, matrix), ("Oui .", "Non."), (pipeline, pipeline))
     assert whole.src_words == ["oui", "."] and whole.tgt_words == ["non", "."]
     assert whole.matrix.tolist() == [[6, 8, 9], [11, 13, 14], [16, 18, 19]]
     unfinished = Alignment(src, tgt, matrix[:3])

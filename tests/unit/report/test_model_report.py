@@ -197,6 +197,24 @@ def test_unexpected_tokenised_text_is_logged(saved, tmp_path, caplog):
     )
 
 
+def test_a_system_in_another_form_than_the_reference_is_a_caution(saved, tmp_path, caplog):
+    """As `evaluate` warns: the verdict on such a file is worth little."""
+    (tmp_path / "src").write_text("a b.\n" * 6)
+    (tmp_path / "ref").write_text("l'v w.\n" * 6)
+    (tmp_path / "moses.fr").write_text("l &apos;v w .\n" * 6)
+    system = ("Moses", str(tmp_path / "moses.fr"))
+    report = build_report(
+        [saved("model")],
+        (tmp_path / "src", tmp_path / "ref"),
+        dataclasses.replace(FEW, systems=(system,)),
+    )
+    escaped, tokenised = report.cautions
+    assert "moses.fr looks escaped" in escaped and "moses.fr looks tokenised" in tokenised
+    assert all(caution in caplog.text for caution in report.cautions)
+    page = render_page(report, [])
+    assert page.index("<dt>Caution</dt>") < page.index(tokenised) < page.index("<dt>How sure?")
+
+
 def test_an_empty_test_set_is_an_error(saved, tmp_path):
     (tmp_path / "none").write_text("")
     with pytest.raises(DataError, match="is empty"):

@@ -70,7 +70,8 @@ def test_the_page_reloads_itself_until_the_end_and_escapes_all_text():
 def test_the_plan_stands_on_the_page_once():
     plan = ["plan for 30m: 96 units & batches", "twice the time: more"]
     planned, given = (
-        render_training_page("m", config(), CURVE, [], "running", sentences) for sentences in (plan, [])
+        render_training_page("m", config(), CURVE, [], "running", sentences)
+        for sentences in (plan, [])
     )
     assert "<p>Plan for 30m: 96 units &amp; batches.</p><p>Twice the time: more.</p>" in planned
     for label in ("Model", "Languages", "Validation"):

@@ -1,19 +1,27 @@
-"""Warnings of `nmtkit evaluate` about text that is not in the form that a metric expects."""
+"""Warnings about text that is not in the form that a metric expects, or in two forms."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from nmtkit.evaluation.bleu_tokenizer import BleuTokenizer
-    from nmtkit.evaluation.retokenize import Retokenizer
+from nmtkit.evaluation.bleu_tokenizer import BleuTokenizer
+from nmtkit.evaluation.retokenize import Retokenizer
+from nmtkit.evaluation.text_checks import (
+    MAX_FOREIGN,
+    holds_subwords,
+    looks_decomposed,
+    looks_escaped,
+    looks_tokenized,
+    looks_unspaced,
+    shared_words,
+)
 
 
 class Conversion(NamedTuple):
     """How text is brought into the form that each metric expects."""
 
-    tokenize: "Retokenizer | None"
-    detokenize: "Retokenizer | None"
-    tokenizer: "BleuTokenizer"
+    tokenize: Retokenizer | None
+    detokenize: Retokenizer | None
+    tokenizer: BleuTokenizer
 
 
 def text_warnings(
@@ -28,8 +36,6 @@ def text_warnings(
     :param names: of the texts.
     :param measures: names of the metrics; all if empty.
     """
-    from nmtkit.evaluation.text_checks import looks_unspaced
-
     hyps, *references = texts
     warnings: dict[str, None] = {}
     for name, refs in zip(names[1:], references, strict=True):
@@ -50,8 +56,6 @@ def text_warnings(
 
 def _foreign_warning(hyps: Sequence[str], refs: Sequence[str], hyp: str, ref: str) -> str | None:
     """Return a warning if two texts have so few words in common as texts of two languages."""
-    from nmtkit.evaluation.text_checks import MAX_FOREIGN, shared_words
-
     share = shared_words(hyps, refs)
     if share is None or share > MAX_FOREIGN:
         return None
@@ -69,27 +73,10 @@ def _pair_warnings(
     measures: Sequence[str],
 ) -> Iterator[str]:
     """Yield the warnings of one list of references."""
-    from nmtkit.evaluation.text_checks import (
-        holds_subwords,
-        looks_decomposed,
-        looks_escaped,
-        looks_tokenized,
-    )
-
+    yield from form_warnings(hyps, refs, names)
     tokenize, detokenize, _ = conversion
-    for name, lines in zip(names, (hyps, refs), strict=True):
-        if holds_subwords(lines):
-            yield f"{name} holds subwords (@@ or ▁), but BLEU counts words; undo them first"
-    escaped = looks_escaped(hyps), looks_escaped(refs)
-    yield from _mismatch_warnings(names, *escaped, ("escaped", "unescaped"))
-    decomposed = looks_decomposed(hyps), looks_decomposed(refs)
-    yield from _mismatch_warnings(
-        names, *decomposed, ("to be in Unicode's form NFD", "to be in NFC")
-    )
     tokenized = looks_tokenized(hyps), looks_tokenized(refs)
-    mismatches = list(_mismatch_warnings(names, *tokenized, ("tokenised", "raw")))
-    if mismatches:
-        yield from mismatches
+    if set(tokenized) == {True, False}:
         return
     if True in tokenized and not detokenize and set(measures) != {"bleu"}:
         yield (
@@ -104,6 +91,23 @@ def _pair_warnings(
             if detokenize
             else "the text looks raw, but the papers' BLEU is meant for tokenised text; add -t LANG"
         )
+
+
+def form_warnings(
+    hyps: Sequence[str], refs: Sequence[str], names: tuple[str, str]
+) -> Iterator[str]:
+    """Yield warnings about hypotheses and references in two forms, or split into subwords."""
+    for name, lines in zip(names, (hyps, refs), strict=True):
+        if holds_subwords(lines):
+            yield f"{name} holds subwords (@@ or ▁), but BLEU counts words; undo them first"
+    escaped = looks_escaped(hyps), looks_escaped(refs)
+    yield from _mismatch_warnings(names, *escaped, ("escaped", "unescaped"))
+    decomposed = looks_decomposed(hyps), looks_decomposed(refs)
+    yield from _mismatch_warnings(
+        names, *decomposed, ("to be in Unicode's form NFD", "to be in NFC")
+    )
+    tokenized = looks_tokenized(hyps), looks_tokenized(refs)
+    yield from _mismatch_warnings(names, *tokenized, ("tokenised", "raw"))
 
 
 def _mismatch_warnings(
