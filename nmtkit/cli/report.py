@@ -119,9 +119,10 @@ def command(
         with importing():
             from nmtkit.report.model_report import ReportSettings, build_report, evaluation_commands
             from nmtkit.report.page import render_page
+            from nmtkit.report.page_words import listed
 
         settings = ReportSettings(samples=bootstrap, **options)
         report = build_report((*folders, *models), (source, reference), settings)
         file.write(render_page(report, evaluation_commands(report)))
     sentences = counted(len(report.sources), "sentence")
-    log.info("%s: %s, %s", output, sentences, " and ".join(report.outputs))
+    log.info("%s: %s, %s", output, sentences, listed(report.outputs))

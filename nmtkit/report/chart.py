@@ -61,14 +61,14 @@ class Axes:
 def draw_chart(axes: Axes, series: Sequence[Series]) -> str:
     """Return curves as SVG, without non-finite points.
 
-    Return an empty string if the points have fewer than two positions on the x-axis: nothing could
-    be seen that a table does not say.
+    Return an empty string if no curve has points at two positions on the x-axis: nothing could be
+    seen that a table does not say.
     """
     series = [_drop_non_finite(curve) for curve in series]
     xs = [x for curve in series for x, _ in curve.points]
     ys = [y for curve in series for _, y in curve.points]
     ys += [end for curve in series for interval in curve.intervals if interval for end in interval]
-    if len(set(xs)) < 2:
+    if all(len({x for x, _ in curve.points}) < 2 for curve in series):
         return ""
     xs += filter(math.isfinite, axes.x_range)
     ys += filter(math.isfinite, axes.y_range)

@@ -33,17 +33,19 @@ class Histogram:
         return begin, begin + self.width
 
 
-def histogram_of(values: Sequence[float]) -> Histogram:
+def histogram_of(values: Sequence[float], ends: Sequence[float] = ()) -> Histogram:
     """Return the histogram of the values other than 0, with at most about `MAX_BARS` bins.
 
     0 is at the end of two bins, so that the signs do not mix. Values of 0 are left out: they would
     look like small values above 0.
+
+    :param ends: values that the bins must reach, the same for histograms that share an axis.
     """
     values = [value for value in values if value]
-    span = max([0.0, *values]) - min([0.0, *values])
-    width = next((w for w in WIDTHS if span / w <= MAX_BARS), WIDTHS[-1])
+    low, high = min([0.0, *values, *ends]), max([0.0, *values, *ends])
+    width = next((w for w in WIDTHS if (high - low) / w <= MAX_BARS), WIDTHS[-1])
     bins = Counter(int(value // width) for value in values)
-    first, last = min([-1, *bins]), max([0, *bins])
+    first, last = min(-1, int(low // width)), int(high // width)
     return Histogram(first * width, width, [bins[index] for index in range(first, last + 1)])
 
 

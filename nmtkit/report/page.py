@@ -23,7 +23,7 @@ from nmtkit.report.page_resources import page_script, page_style
 from nmtkit.report.page_sentences import SENTENCES_WITHOUT_SCRIPT, plain_sentences
 from nmtkit.report.page_tables import details, score_tables, system_name
 from nmtkit.report.page_verdict import verdict_rows
-from nmtkit.report.page_words import ERROR_TITLES, bucket_phrase
+from nmtkit.report.page_words import ERROR_TITLES, bucket_phrase, listed
 from nmtkit.report.risk_coverage import bad_below, risk_charts
 from nmtkit.report.sentences import DIGITS, Packed, pack_sentences, script_json
 from nmtkit.report.verdict import Verdict, judge
@@ -137,9 +137,8 @@ def _section(section: str, parts: Iterator[str]) -> str:
 
 def _page_header(report: "ModelReport") -> str:
     src, tgt = (escape(language) for language in _languages(report))
-    names = " <span>and</span> ".join(
-        system_name(index, card.name) for index, card in enumerate(report.model_cards)
-    )
+    systems = (system_name(index, card.name) for index, card in enumerate(report.model_cards))
+    names = listed(systems, "<span>and</span>")
     file_names = ("stdin" if file == STANDARD else Path(file).name for file in report.files)
     files = " and ".join(f"<code>{escape(file)}</code>" for file in file_names)
     has_curves = any(card.curve for card in report.model_cards)
@@ -218,7 +217,7 @@ def _translations(report: "ModelReport") -> Iterator[str]:
     cards = list(enumerate(report.model_cards))
     unaligned = [system_name(index, card.name) for index, card in cards if not card.aligns]
     if unaligned:
-        yield f'<p class="note">{" and ".join(unaligned)}: no alignments.</p>'
+        yield f'<p class="note">{listed(unaligned)}: no alignments.</p>'
     yield details("How to read the translations", _legend(len(unaligned) < len(cards)))
     yield _TOOLS
     yield '<p id="selection" hidden></p>'

@@ -10,7 +10,7 @@ from nmtkit.report.addresses import selection_address
 from nmtkit.report.histogram import draw_histogram, histogram_of
 from nmtkit.report.output_errors import count_by_system, score_differences
 from nmtkit.report.page_tables import MINUS, html_table, link, system_name
-from nmtkit.report.page_words import ERROR_TITLES, percent, sentence_count
+from nmtkit.report.page_words import ERROR_TITLES, listed, percent, sentence_count
 
 if TYPE_CHECKING:
     from nmtkit.report.model_report import ModelReport
@@ -53,7 +53,7 @@ def _definitions(report: "ModelReport", absent: Sequence[str]) -> str:
     unaligned = [escape(card.name) for card in report.model_cards if not card.aligns]
     attention = (
         f" Source words count as without attention below {MIN_ATTENTION:g} in sum;"
-        f" {' and '.join(unaligned)} {'has' if len(unaligned) == 1 else 'have'} no alignments, so"
+        f" {listed(unaligned)} {'has' if len(unaligned) == 1 else 'have'} no alignments, so"
         " their omissions show by the reference alone."
         if unaligned
         else f" Source words count as without attention below {MIN_ATTENTION:g} in sum."
@@ -73,17 +73,19 @@ def difference_histograms(report: "ModelReport") -> Iterator[str]:
     if not pairs:
         return
     values = {(a, b): score_differences(report, a, b) for a, b in pairs}
+    ends = [end for v in values.values() for end in (min(v), max(v))]
+    histograms = {pair: histogram_of(differences, ends) for pair, differences in values.items()}
     yield "<h3>Differences of single sentences</h3>"
     yield (
         '<p class="note">chrF of single sentences. Choose a bar to see its sentences; drag over'
         " several bars, or hold Shift, for a range.</p>"
     )
     yield '<div class="charts">'
-    largest = max(max(histogram_of(v).counts) for v in values.values())
+    largest = max(max(histogram.counts) for histogram in histograms.values())
     for (a, b), differences in values.items():
         title = f"{names[b]} {MINUS} {names[a]}"
         equal = differences.count(0.0)
-        chart = draw_histogram(title, (a, b), histogram_of(differences), largest)
+        chart = draw_histogram(title, (a, b), histograms[a, b], largest)
         caption = f"{system_name(b, names[b])} {MINUS} {system_name(a, names[a])}"
         address = selection_address(difference=f"{a}:{b}:0:0")
         ties = link(address, sentence_count(equal)) if equal else "No sentence"

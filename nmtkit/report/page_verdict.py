@@ -8,7 +8,7 @@ from nmtkit.evaluation.comparison import BucketResult
 from nmtkit.report.addresses import selection_address
 from nmtkit.report.output_errors import score_differences
 from nmtkit.report.page_tables import MINUS, link, system_name
-from nmtkit.report.page_words import ERROR_SENTENCES, bucket_phrase, percent, sentence_count
+from nmtkit.report.page_words import ERROR_SENTENCES, bucket_phrase, listed, percent, sentence_count
 from nmtkit.report.verdict import SIGNIFICANCE_LEVEL, Lead, Verdict, are_significant, format_p
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def _better(verdict: Verdict, names: Sequence[str]) -> str:
     measure = escape(verdict.measure)
     if not verdict.leads:
         return f"{leader} has {figure:.2f} {measure}. There is no other system to compare it with."
-    leads = _listed(
+    leads = listed(
         f"{names[lead.other]} by <strong>{lead.difference:.2f}</strong>" for lead in verdict.leads
     )
     if verdict.significant is None:
@@ -49,8 +49,8 @@ def _better(verdict: Verdict, names: Sequence[str]) -> str:
     text = f"{leader} has the highest {measure}, {figure:.2f}, ahead of {leads}"
     if not beaten:
         return f"<strong>No system is shown to be better.</strong> {text}."
-    level = _listed(names[lead.other] for lead in verdict.leads if lead not in beaten)
-    better = _listed(names[lead.other] for lead in beaten)
+    level = listed(names[lead.other] for lead in verdict.leads if lead not in beaten)
+    better = listed(names[lead.other] for lead in beaten)
     return f"{text}. It is better than {better}; it is not shown to be better than {level}."
 
 
@@ -100,9 +100,9 @@ def _evidence(verdict: Verdict, lead: Lead, samples: int) -> str:
             differ.append(f"{escape(title)} ({gain}, {format_p(other.p, samples)})")
     parts = [f"<strong>{format_p(lead.p, samples)}</strong>, 95 % interval {interval}"]
     if agree:
-        parts.append(f"shown by {_listed(agree)}, too")
+        parts.append(f"shown by {listed(agree)}, too")
     if differ:
-        parts.append(f"not shown by {_listed(differ)}")
+        parts.append(f"not shown by {listed(differ)}")
     return "; ".join(parts)
 
 
@@ -156,9 +156,4 @@ def _examples(report: "ModelReport", verdict: Verdict) -> str:
             f'<a href="{escape(address)}">{sentence_count(count)} where {name}'
             " has the higher chrF</a>"
         )
-    return "; ".join([*([_listed(links)] if links else []), worst]) + "."
-
-
-def _listed(parts: Iterator[str] | Sequence[str]) -> str:
-    *first, last = list(parts)
-    return f"{', '.join(first)} and {last}" if first else last
+    return "; ".join([*([listed(links)] if links else []), worst]) + "."

@@ -1,6 +1,7 @@
 """Names and phrases of a report's page, used by several of its parts."""
 
 import math
+from collections.abc import Iterable
 
 from nmtkit.evaluation.comparison import BucketResult
 from nmtkit.evaluation.translation_errors import ErrorCount
@@ -31,6 +32,12 @@ ERROR_SENTENCES = {
 def sentence_count(count: int) -> str:
     """Return `1 sentence` or `1,234 sentences`."""
     return f"{count:,} sentence{'' if count == 1 else 's'}"
+
+
+def listed(parts: Iterable[str], conjunction: str = "and") -> str:
+    """Return `one`, `one and two`, or `one, two and three`."""
+    *first, last = parts
+    return f"{', '.join(first)} {conjunction} {last}" if first else last
 
 
 def percent(count: ErrorCount) -> str:

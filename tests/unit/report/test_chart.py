@@ -52,6 +52,12 @@ def test_a_chart_has_a_title_and_escapes_its_text():
     assert {AXES.x, AXES.y} <= texts
 
 
+def test_curves_of_one_point_are_no_chart():
+    points = [Series(0, "a", ((1.0, 5.0),)), Series(1, "b", ((2.0, 6.0), (2.0, 7.0)))]
+    assert draw_chart(AXES, points) == ""
+    assert draw_chart(AXES, [*points, Series(2, "c", ((1.0, 5.0), (2.0, 6.0)))])
+
+
 def test_non_finite_points_are_left_out():
     series = [Series(0, "a", ((1.0, math.nan), (2.0, 5.0), (3.0, 7.0)))]
     assert len(lines_of(svg_of(series))[0]) == 2

@@ -23,6 +23,14 @@ def test_each_value_is_in_the_bin_whose_ends_hold_it(numbers):
     assert -histogram.low % histogram.width == 0  # 0 is between two bins
 
 
+@given(values, values)
+def test_histograms_with_the_same_ends_share_an_axis(first, second):
+    ends = [end for numbers in (first, second) for end in (min([0, *numbers]), max([0, *numbers]))]
+    one, two = (histogram_of(numbers, ends) for numbers in (first, second))
+    assert (one.low, one.width, len(one.counts)) == (two.low, two.width, len(two.counts))
+    assert sum(one.counts) == len(first) - first.count(0)
+
+
 def test_bars_are_links_with_names():
     histogram = histogram_of([-3.0, 4.0, 4.5])
     svg = draw_histogram('a "<b>', (0, 1), histogram, 2)

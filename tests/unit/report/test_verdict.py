@@ -1,6 +1,7 @@
 """The verdict claims what the test shows, and no more."""
 
 import dataclasses
+import re
 
 import pytest
 from hypothesis import given
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from nmtkit.evaluation.buckets import EvaluationSet
 from nmtkit.evaluation.comparison import ComparisonConfig, compare
+from nmtkit.report.page import render_page
 from nmtkit.report.page_verdict import verdict_rows
 from nmtkit.report.verdict import format_p, judge
 from tests.unit.report.reports import line, output, report
@@ -102,3 +104,10 @@ def test_the_bound_of_a_thousand_samples():
 def test_no_link_leads_to_sentences_that_do_not_exist():
     text = text_of(reported(bad=worse(2), good=REFERENCES))  # bad is better in none
     assert "has the higher chrF" not in text and "its lowest chrF first" in text
+
+
+def test_three_systems_are_listed_with_one_and():
+    made = reported(a=REFERENCES, b=worse(2), c=worse(3))
+    page = render_page(made, [])
+    heading = re.sub("<[^>]+>", "", page[page.index("<h1>") : page.index("</h1>")])
+    assert heading == "a, b and c"
