@@ -318,7 +318,7 @@ def test_search_works_on_a_device_without_float64(sources, beam_mode, monkeypatc
         settings(beam=4, beam_mode=beam_mode),
     )
     expected = beam_search([model], *pad(sources), config, 2)
-    for module in ("beam", "beam_history"):
+    for module in ("beam_step", "beam_history"):
         monkeypatch.setattr(f"nmtkit.search.{module}.score_dtype", lambda device: torch.float32)
     with NoFloat64():
         found = beam_search([model], *pad(sources), config, 2)
