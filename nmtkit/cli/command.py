@@ -11,7 +11,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 from click.core import ParameterSource
@@ -82,19 +82,23 @@ def group(title: str, *options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return decorate
 
 
-def gather(parameter: str, settings: type) -> Callable[[Any], Any]:
-    """Give a command all options named like the fields of a dataclass as one parameter.
+def gather(
+    parameter: str, make: Callable[..., Any], names: Sequence[str] = ()
+) -> Callable[[Any], Any]:
+    """Give a command several options as one parameter.
 
     :param parameter: its name.
-    :param settings: the dataclass, which is made of the values of the options.
+    :param make: a dataclass or function, called with the options' values by name.
+    :param names: of the options; by default the fields of the dataclass.
     """
-    names = [field.name for field in dataclasses.fields(settings)]
+    if not names:
+        names = [field.name for field in dataclasses.fields(cast(Any, make))]
 
     def decorate(function: Any) -> Any:
         @functools.wraps(function)
         def command(*arguments: Any, **options: Any) -> Any:
             values = {name: options.pop(name) for name in names}
-            return function(*arguments, **{parameter: settings(**values)}, **options)
+            return function(*arguments, **{parameter: make(**values)}, **options)
 
         return command
 

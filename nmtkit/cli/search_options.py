@@ -1,12 +1,11 @@
 """Options of beam search, named after the settings of `SearchConfig` that they change."""
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
 import click
 
-from nmtkit.cli.command import SEARCH, group, option
+from nmtkit.cli.command import SEARCH, gather, group, option
 from nmtkit.cli.old_spellings import Renamed
 
 FIELDS = (
@@ -30,13 +29,6 @@ def search_options(function: Callable[..., Any]) -> Any:
 
     `search` is a dict of fields of `SearchConfig`.
     """
-
-    @functools.wraps(function)
-    def command(*arguments: Any, **options: Any) -> Any:
-        fields = {field: options.pop(field) for field in FIELDS}
-        search = {f: v for f, v in fields.items() if v is not None and v is not False}
-        return function(*arguments, search=search, **options)
-
     return group(
         SEARCH,
         option(
@@ -95,4 +87,9 @@ def search_options(function: Callable[..., Any]) -> Any:
             "  [default: the model's]",
         ),
         option("--no-unk", "forbid_unk", is_flag=True, help="Never choose the unknown word."),
-    )(command)
+    )(gather("search", _given, FIELDS)(function))
+
+
+def _given(**fields: Any) -> dict[str, Any]:
+    """Return the fields that were given."""
+    return {field: v for field, v in fields.items() if v is not None and v is not False}

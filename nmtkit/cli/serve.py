@@ -1,5 +1,7 @@
 """`nmtkit serve`: models behind the APIs that translators' tools know."""
 
+from typing import Any
+
 import click
 
 from nmtkit.cli.command import declare_command
@@ -22,7 +24,9 @@ def command(
     new_key: str | None,
     output: str,
     check: bool,
-    options: ServeOptions,
+    keys: str | None,
+    search: dict[str, Any],
+    **values: Any,
 ) -> None:
     """Translate for programs that know LibreTranslate, Marian or Moses.
 
@@ -51,9 +55,9 @@ def command(
         from nmtkit.serve.keys import add_key
 
         with open_output(output) as file:
-            file.write(f"{add_key(Path(str(options.keys)), new_key)}\n")
+            file.write(f"{add_key(Path(str(keys)), new_key)}\n")
         return
     from nmtkit.serve.server import check_models, serve
 
-    settings = options.settings(models)
+    settings = ServeOptions(keys, values, search).settings(models)
     check_models(settings) if check else serve(settings)

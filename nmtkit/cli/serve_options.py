@@ -1,6 +1,5 @@
 """Options of `nmtkit serve`, and the settings that they give."""
 
-import functools
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -92,24 +91,10 @@ def _cores() -> int:
 
 
 def serve_options(function: Callable[..., Any]) -> Any:
-    """Declare all options of `nmtkit serve`: the parameters other than `options`, and `options`."""
-
-    @functools.wraps(function)
-    def command(
-        models: tuple[str, ...],
-        new_key: str | None,
-        output: str,
-        check: bool,
-        keys: str | None,
-        search: dict[str, Any],
-        **values: Any,
-    ) -> Any:
-        return function(models, new_key, output, check, ServeOptions(keys, values, search))
-
-    declared: Any = command
+    """Declare all options of `nmtkit serve`."""
     for add in reversed((MODELS, NETWORK_OPTIONS, LIMIT_OPTIONS, search_options, HARDWARE_OPTIONS)):
-        declared = add(declared)
-    return declared
+        function = add(function)
+    return function
 
 
 MODELS = group(
