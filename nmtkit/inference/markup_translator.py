@@ -8,7 +8,7 @@
 Elements are taken out before, and put back by the weights with which source words have become the
 words of the translation. Any model does this, without having seen markup in its training. A model
 that has (`nmtkit prepare --markup`) reads symbols in place of elements, and writes them where the
-elements go; if it loses some, the weights say it.
+elements go; the weights place those that it loses or crosses.
 """
 
 import re
@@ -163,8 +163,8 @@ class MarkupTranslator:
         if not self._reads_symbols(marked):
             return place_elements(marked.elements, aligned), aligned
         aligned, positions = without_symbols(aligned)
-        places = written_places(marked.elements, positions)
-        return places or place_elements(marked.elements, aligned), aligned
+        known = written_places(marked.elements, positions)
+        return place_elements(marked.elements, aligned, known), aligned
 
     def _reads_symbols(self, marked: MarkedText) -> bool:
         """Return whether symbols stand for markup: the text has none of its own."""

@@ -6,7 +6,7 @@ others; one without contents goes where the words around it went. Elements stay 
 were, and each comes back once, whatever the weights are.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -33,6 +33,8 @@ class Place(NamedTuple):
     first: int
     stop: int
 
+
+NOWHERE: Mapping[int, Place] = {}
 
 Owners = npt.NDArray[np.int64]
 """For each word of the translation, what else already stands around it, or -1."""
@@ -117,22 +119,49 @@ class Aligned:
         return within.first + int(np.argmax(np.concatenate([[0.0], sums])))
 
 
-def place_elements(elements: Sequence[Element], aligned: Aligned) -> list[Place]:
-    """Return the place of each element, within that of its parent and beside its siblings."""
+def place_elements(
+    elements: Sequence[Element], aligned: Aligned, known: Mapping[int, Place] = NOWHERE
+) -> list[Place]:
+    """Return the place of each element, within that of its parent and beside its siblings.
+
+    :param known: places of some elements, by their number. They count where they are nested as the
+        elements are; alignment places the others around them.
+    """
     places: list[Place] = []
     owners: dict[int, Owners] = {}
+    kept: dict[int, Place] = {}
     for number, element in enumerate(elements):
         parent = places[element.parent] if element.parent >= 0 else aligned.whole
         if element.parent not in owners:
             owners[element.parent] = np.full(len(aligned.tgt), -1)
+            siblings = {n: known[n] for n in known if elements[n].parent == element.parent}
+            kept |= _reserved(siblings, parent, owners[element.parent])
         owner = owners[element.parent]
-        place = aligned.interval(aligned.columns(element.start, element.end), parent, owner)
+        place = kept.get(number)
+        if place is None:
+            place = aligned.interval(aligned.columns(element.start, element.end), parent, owner)
         if place is None:
             gap = _outside_siblings(aligned.gap(element.start, element.end, parent), owner)
             place = Place(gap, gap)
         owner[place.first : place.stop] = number
         places.append(place)
     return places
+
+
+def _reserved(siblings: Mapping[int, Place], parent: Place, owner: Owners) -> dict[int, Place]:
+    """Return the known places of siblings that are within their parent and beside each other.
+
+    Words of these places get their owner.
+    """
+    reserved: dict[int, Place] = {}
+    for number, (first, stop) in sorted(
+        siblings.items(), key=lambda one: one[1].first == one[1].stop
+    ):
+        inside = parent.first <= first <= stop <= parent.stop
+        if inside and (owner[first:stop] < 0).all() and _outside_siblings(first, owner) == first:
+            reserved[number] = Place(first, stop)
+            owner[first:stop] = number
+    return reserved
 
 
 def around_nearest_words(

@@ -39,32 +39,14 @@ def without_symbols(aligned: Aligned) -> tuple[Aligned, Positions]:
     return replace(aligned, text=text, tgt=offsets, weights=aligned.weights[rows]), positions
 
 
-def written_places(elements: Sequence[Element], positions: Positions) -> list[Place] | None:
-    """Return the places of elements by their symbols.
+def written_places(elements: Sequence[Element], positions: Positions) -> dict[int, Place]:
+    """Return the places of the elements whose symbols are there, each once and in order.
 
-    :return: None if not all symbols are there, each once, and nested as the elements are.
+    :return: by the number of the element.
     """
-    symbols = symbols_of(elements)
-    if symbols is None or not all(len(found) == 1 for found in positions.values()):
-        return None
-    if set(positions) != {symbol for pair in symbols for symbol in pair if symbol}:
-        return None
-    places = [
-        Place(positions[opening][0], positions[closing or opening][0])
-        for opening, closing in symbols
-    ]
-    return places if _are_nested(elements, places) else None
-
-
-def _are_nested(elements: Sequence[Element], places: Sequence[Place]) -> bool:
-    """Return whether each place is within that of its parent, and beside its siblings."""
-    siblings: dict[int, list[Place]] = defaultdict(list)
-    for element, place in zip(elements, places, strict=True):
-        siblings[element.parent].append(place)
-    for parent, inner in siblings.items():
-        first, stop = places[parent] if parent >= 0 else (0, max(p.stop for p in inner))
-        for place in sorted(inner):
-            if not first <= place.first <= place.stop <= stop:
-                return False
-            first = place.stop
-    return True
+    places: dict[int, Place] = {}
+    for number, (opening, closing) in enumerate(symbols_of(elements) or ()):
+        first, stop = positions.get(opening, ()), positions.get(closing or opening, ())
+        if len(first) == len(stop) == 1 and first[0] <= stop[0]:
+            places[number] = Place(first[0], stop[0])
+    return places

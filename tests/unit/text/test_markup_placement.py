@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmtkit.text.markup import Markup, parse_markup
-from nmtkit.text.markup_placement import Aligned, place_elements, write_markup
+from nmtkit.text.markup_placement import Aligned, Place, place_elements, write_markup
 from nmtkit.text.word_offsets import word_offsets
 
 TAGS = st.sampled_from(["<b>", "</b>", "<i>", "</i>", "<br/>", "a", "bc", "d,", " ", " e "])
@@ -36,12 +36,26 @@ def test_any_weights_keep_all_markup_and_all_words(line: str, words: list[str], 
     weights = np.random.default_rng(seed).random((len(words), len(src)), np.float32)
     offsets = word_offsets(src, marked.text), word_offsets(words, text)
     aligned = Aligned(text, *offsets, weights)
-    output = write_markup(marked, place_elements(marked.elements, aligned), aligned)
+    ends = np.random.default_rng(seed).integers(-2, len(words) + 2, (len(marked.elements), 2))
+    known = {
+        number: Place(*sorted(pair)) for number, pair in enumerate(ends.tolist()) if pair[0] % 2
+    }
+    places = place_elements(marked.elements, aligned, known)
+    output = write_markup(marked, places, aligned)
     assert sorted(re.findall("<[^>]*>", output)) == sorted(re.findall("<[^>]*>", line))
     assert re.sub("<[^>]*>", "", output).replace(" ", "") == text.replace(" ", "")
     again = parse_markup(output, Markup.HTML)
     pairs = [sorted((e.opening, e.closing) for e in m.elements) for m in (marked, again)]
     assert pairs[0] == pairs[1] or not all(e.closing or "/>" in e.opening for e in marked.elements)
+
+
+def test_known_places_are_kept_and_others_stand_beside_them() -> None:
+    marked = parse_markup("<b>a</b> <i>b</i><br/> <u>c</u>", Markup.HTML)
+    offsets = [(0, 1), (2, 3), (4, 5)]
+    aligned = Aligned("x y z", offsets, offsets, np.eye(3, dtype=np.float32))
+    known = {0: Place(1, 2), 2: Place(0, 0), 3: Place(1, 3)}  # the last one is within the first
+    places = place_elements(marked.elements, aligned, known)
+    assert places == [Place(1, 2), Place(1, 1), Place(0, 0), Place(2, 3)]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,22 +39,30 @@ def test_spaces_on_both_sides_of_a_symbol_become_one() -> None:
 def test_places_are_those_of_the_symbols() -> None:
     elements = parse_markup("<b>x <i>y</i></b><br/>", Markup.HTML).elements
     positions = without_symbols(aligned_with(f"{BR}u {A}v {C}w{D} x{B} y"))[1]
-    assert written_places(elements, positions) == [Place(1, 4), Place(2, 3), Place(0, 0)]
+    assert written_places(elements, positions) == {
+        0: Place(1, 4),
+        1: Place(2, 3),
+        2: Place(0, 0),
+    }
 
 
-def test_lost_repeated_or_crossing_symbols_give_no_places() -> None:
+@pytest.mark.parametrize(
+    ("text", "first", "second"),
+    [
+        (f"{A}u{B} {C}v{D}", Place(0, 1), Place(1, 2)),
+        (f"{A}u{B} v", Place(0, 1), None),
+        (f"{A}u{B} {C}v{D} {D}", Place(0, 1), None),
+        (f"{A}u{B} {C}v{D}{BR}", Place(0, 1), Place(1, 2)),
+        (f"{B}u v{A} {C}w{D}", None, Place(2, 3)),
+    ],
+)
+def test_lost_and_repeated_symbols_give_no_place(
+    text: str, first: Place | None, second: Place | None
+) -> None:
     elements = parse_markup("<b>x</b> <i>y</i>", Markup.HTML).elements
-    for text in (
-        f"{A}u{B} v",
-        f"{A}u{B} {C}v{D} {D}",
-        f"{A}u{B} {C}v{D}{BR}",
-        f"{A}u {C}v{B} w{D}",
-        f"{B}u v{A} {C}w{D}",
-        f"{A}u {C}v{D} w{B}",
-    ):
-        assert written_places(elements, without_symbols(aligned_with(text))[1]) is None
-    assert written_places([], {}) == []
-    assert written_places([], {BR: [0]}) is None
+    places = written_places(elements, without_symbols(aligned_with(text))[1])
+    assert [places.get(number) for number in range(2)] == [first, second]
+    assert written_places([], {BR: [0]}) == {}
 
 
 @given(st.lists(st.sampled_from(["un", "deux", A, B, C, D, BR]), max_size=12))
