@@ -272,13 +272,16 @@ def _suits_onednn(like: Tensor, size: int, min_size: int | None = None) -> bool:
     """Return True if oneDNN multiplies matrices of `size` elements, of the type of `like`."""
     is_large = size >= (MIN_ONEDNN_SIZE if min_size is None else min_size)
     suits = like.dtype == torch.float32 or (like.dtype == torch.bfloat16 and min_size is not None)
-    return is_large and suits and like.device.type == "cpu" and _has_onednn()
+    return is_large and suits and like.device.type == "cpu" and _has_onednn(like.dtype)
 
 
 @functools.cache
-def _has_onednn() -> bool:
-    """Return True if this torch has oneDNN's private functions, and they work."""
-    one = torch.ones(1, 1)
+def _has_onednn(dtype: torch.dtype) -> bool:
+    """Return True if this torch has oneDNN's private functions, and they work on this processor.
+
+    bfloat16 needs AVX-512.
+    """
+    one = torch.ones(1, 1, dtype=dtype)
     try:
         return bool(_onednn_linear(one, _pack(one), one[0]) == 2)
     except (AttributeError, NotImplementedError, RuntimeError, TypeError):

@@ -147,7 +147,7 @@ def test_cache_computes_a_row_once_and_only_when_its_word_occurs():
 def test_shards_give_the_layers_logits(monkeypatch, packs):
     """With and without oneDNN's packing of matrices."""
     if not packs:
-        monkeypatch.setattr(matmul, "_has_onednn", lambda: False)
+        monkeypatch.setattr(matmul, "_has_onednn", lambda _: False)
     layer = FastOutputLayer(draw(70, 16), draw(70))
     for rows in (1, 5, 300):
         hidden = draw(rows, 16, seed=3)

@@ -1,5 +1,9 @@
 """Products by either library against NumPy's in float64."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 import torch
 
@@ -138,3 +142,15 @@ def test_without_the_private_functions_torch_multiplies(monkeypatch, always_oned
         assert torch.equal(Prepacked(B).matmul(a), a @ B)
     finally:
         module._has_onednn.cache_clear()
+
+
+def test_bfloat16_needs_no_processor_of_its_own():
+    """oneDNN multiplies bfloat16 with AVX-512 only; without it torch does."""
+    code = (
+        "import torch; from nmtkit.models.fast.matmul import BFloat16Matrix as M;"
+        "print(M(torch.full((40, 40), 0.5)).matmul(torch.ones(3, 40)).unique().item())"
+    )
+    environment = {**os.environ, "ONEDNN_MAX_CPU_ISA": "AVX2"}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert (done.returncode, done.stdout) == (0, "20.0\n"), done.stderr
