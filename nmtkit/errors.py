@@ -9,8 +9,8 @@ MAX_MESSAGE_LENGTH = 1000
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with a noun, whose plural ends in s: "1 thread", "2 threads"."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    """Return a number with a noun, whose plural ends in s: "1 thread", "2,000 threads"."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 class NmtkitError(Exception):

@@ -29,6 +29,7 @@ from nmtkit.cli.shared_options import (
 )
 from nmtkit.cli.startup import configure_threads, importing
 from nmtkit.cli.writers import alignment_line
+from nmtkit.errors import counted
 
 if TYPE_CHECKING:
     from nmtkit.inference.word_alignment import Alignment
@@ -277,7 +278,8 @@ def command(
             if gold:
                 links.append(set(found))
         if table and counts:
-            log.info("%s: %d pairs of words", lexicon, counts.write(table, min_count or 1))
+            written = counts.write(table, min_count or 1)
+            log.info("%s: %s of words", lexicon, counted(written, "pair"))
     if gold:
         click.echo(_format_error_rate(links, gold_lines, gold, as_json))
 

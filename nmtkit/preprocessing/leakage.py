@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from nmtkit.errors import counted
 from nmtkit.io.bitext import Columns, PairBlock, read_bitext
 from nmtkit.io.inputs import Source
 from nmtkit.preprocessing.duplicates import digest
@@ -144,9 +145,9 @@ def log_leaks(counts: LeakCounts, samples: Sequence[Sample], policy: str) -> Non
     """Warn of training pairs that also stand in dev and test sets."""
     for name, (pairs, sources, targets) in counts.rows():
         logger.warning(
-            "%s pairs of the training data also stand in %s; with the source side alone %s, with"
-            " the target side alone %s",
-            f"{pairs:,}", name, f"{sources:,}", f"{targets:,}",
+            "%s of the training data also %s in %s; with the source side alone %s, with the target"
+            " side alone %s", counted(pairs, "pair"), "stands" if pairs == 1 else "stand", name,
+            f"{sources:,}", f"{targets:,}",
         )  # fmt: skip
     if counts.rows() and policy == "report":
         first = min(samples, key=lambda sample: (sample.file, sample.line))

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nmtkit.errors import counted
 from nmtkit.evaluation.comparison import BucketResult, Comparison, Figure
 from nmtkit.report.figure_io import (
     default_style,
@@ -83,7 +84,9 @@ def _log_small_buckets(buckets: Sequence[BucketResult]) -> None:
     small = sum(0 < entry.result.sentences < MIN_BUCKET_SENTENCES for entry in buckets)
     if small:
         log.warning(
-            "%d buckets with fewer than %d sentences are not drawn", small, MIN_BUCKET_SENTENCES
+            "not drawn: %s with fewer than %d sentences",
+            counted(small, "bucket"),
+            MIN_BUCKET_SENTENCES,
         )
 
 

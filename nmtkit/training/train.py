@@ -217,9 +217,9 @@ def _run(trainer: Trainer, config: Config, opened: TrainingFolder) -> None:
         if trainer.finished():
             limits = "training.max_updates, training.max_epochs or training.patience"
             log.info(
-                "%s: training is finished after %d updates; raise %s to train further",
+                "%s: training is finished after %s; raise %s to train further",
                 folder,
-                trainer.progress.updates,
+                counted(trainer.progress.updates, "update"),
                 "--time" if config.training.time_limit else limits,
             )
             return
@@ -230,7 +230,7 @@ def _run(trainer: Trainer, config: Config, opened: TrainingFolder) -> None:
         raise OutputError(
             f"{error}; what was saved before is complete, and the same command resumes from there"
         ) from error
-    log.info("%s: finished after %d updates", folder, trainer.progress.updates)
+    log.info("%s: finished after %s", folder, counted(trainer.progress.updates, "update"))
 
 
 def _record_schedule(folder: Path, config: Config, schedule: Schedule) -> None:

@@ -12,6 +12,7 @@ from nmtkit.errors import (
     ModelError,
     NmtkitError,
     OutputError,
+    counted,
     is_out_of_memory,
 )
 
@@ -44,3 +45,7 @@ def test_lack_of_memory_is_recognised_from_python_and_torch():
     assert is_out_of_memory(type("Apart", (torch.OutOfMemoryError,), {})("another device"))
     for other in (RuntimeError("shapes differ"), OSError("Cannot allocate memory"), ValueError()):
         assert not is_out_of_memory(other)
+
+
+def test_a_number_has_its_noun_and_is_readable() -> None:
+    assert [counted(n, "pair") for n in (0, 1, 29_000)] == ["0 pairs", "1 pair", "29,000 pairs"]

@@ -11,6 +11,7 @@ from nmtkit.cli.console import warn
 from nmtkit.cli.old_spellings import Renamed
 from nmtkit.cli.rules import different_files, exclusive, needs, one_stdin
 from nmtkit.cli.shared_options import FILE, force_option, output_option
+from nmtkit.errors import counted
 
 if TYPE_CHECKING:
     from nmtkit.smt.reranker import GroupScorer
@@ -142,7 +143,8 @@ def command(
         if lines is not None:
             log.info("oracle: BLEU %.2f", reranker.bleu(lines).value)
     if reranker.missing:
-        warn(f"{reranker.missing} sentences have no hypotheses in {nbest}; their lines are empty")
+        missing = counted(reranker.missing, "sentence")
+        warn(f"{nbest}: no hypotheses for {missing}; the output has empty lines there")
 
 
 def _scores(

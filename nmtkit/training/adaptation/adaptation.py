@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from nmtkit.data.batching import Batches
-from nmtkit.errors import ConfigError, DataError
+from nmtkit.errors import ConfigError, DataError, counted
 from nmtkit.io.inputs import HashedFile
 from nmtkit.io.parameters import Parameters, parameters_of, read_metadata
 from nmtkit.model_folder import LoadedModel, build_model
@@ -213,7 +213,7 @@ class Adaptation:
             done = RightCheck(tuner, corpus, self.examiner, self.model.tgt_text).done
         seconds = self._left() - RESERVED_PASSES * self.examiner.seconds
         tuner.run(max(seconds, 0.1 * request.seconds), done)
-        log.info("%d updates", tuner.updates)
+        log.info("%s", counted(tuner.updates, "update"))
         return tuner
 
     def right(self, translations: Sequence[str]) -> int:

@@ -75,7 +75,7 @@ def test_leakage_is_reported_and_dropped_on_request(
     manifest = run(tmp_path, "out", leakage=policy)
     assert manifest["leakage"] == {"dev": {"pairs": 1, "src": 2, "tgt": 1}}
     assert manifest["splits"]["train"]["pairs"] == kept
-    assert "1 pairs of the training data also stand in dev" in caplog.text
+    assert "1 pair of the training data also stands in dev" in caplog.text
     assert not (tmp_path / "out" / "leakage.json").exists()
 
 

@@ -164,7 +164,7 @@ def test_small_buckets_are_left_out_and_logged(
     with caplog.at_level(logging.WARNING, logger="nmtkit"):
         plot_buckets(tmp_path / "a.png", few, BLEU)
     assert [r.message for r in caplog.records] == [
-        "1 buckets with fewer than 10 sentences are not drawn"
+        "not drawn: 1 bucket with fewer than 10 sentences"
     ]
 
 
