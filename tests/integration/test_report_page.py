@@ -120,7 +120,7 @@ def reported(
     run = ["report", model, second, "--source", texts / "test.en", "--reference", texts / "test.fr"]
     options = ["--system", "Other <b>", folder / "other.txt", "--device", "cpu", "--bootstrap", 50]
     result = nmtkit(*run, *options, "-o", folder / "page.html")
-    assert result.stdout == "" and "40 sentences, model and enc and Other <b>" in result.stderr
+    assert result.stdout == "" and "40 sentences, model, enc and Other <b>" in result.stderr
     return Page((folder / "page.html").read_text(encoding="utf-8")), folder
 
 

@@ -177,14 +177,14 @@ def test_a_range_of_a_histogram_is_brushed(page: Chrome) -> None:
     ActionChains(page).move_to_element(first).click_and_hold().move_to_element(
         last
     ).release().perform()
-    wait_until(page, "location.hash.includes('difference=0:1:-20:-9')")
+    wait_until(page, "location.hash.includes('difference=0:1:-20:-8')")
     assert sentence_numbers(page) == [1, 2, 3, 4]
-    assert run_js(page, "return document.querySelectorAll('.histogram .selected').length") == 11
+    assert run_js(page, "return document.querySelectorAll('.histogram .selected').length") == 6
     run_js(page, "document.querySelector('.histogram [data-low=\"-20\"]').focus()")
     from selenium.webdriver import Keys
 
     page.switch_to.active_element.send_keys(Keys.ENTER)
-    wait_until(page, "location.hash.includes('difference=0:1:-20:-19')")
+    wait_until(page, "location.hash.includes('difference=0:1:-20:-18')")
     assert sentence_numbers(page) == [1]
 
 
