@@ -103,7 +103,10 @@ class MarkupTranslator:
             yield [replace(one, text=self.restore(line, one)) for one in translations]
 
     def split_tag(self, line: str) -> tuple[str, str]:
-        """Return the models' tag before a line, which is no markup, and the rest; see pipelines."""
+        """Return the models' tag before a line, which is no markup, and the rest.
+
+        :param line: a source line.
+        """
         return self._translator.ensemble.first.src_text.split_tag(line)
 
     def take_apart(self, line: str) -> MarkedText:

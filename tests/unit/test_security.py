@@ -45,6 +45,7 @@ ALLOWED = {
     ("serve/fields.py", "urllib.parse"),
     ("serve/entrance.py", "urllib.parse"),
     ("serve/files.py", "urllib.parse"),
+    ("serve/public_url.py", "urllib.parse"),
     ("serve/messages.py", "socket"),
     ("serve/model_host.py", "socket"),
     ("serve/model_process.py", "socket"),
