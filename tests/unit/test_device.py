@@ -39,9 +39,13 @@ EXPECTED = {
         Wait("value", "search/beam_step.py:find_done"): "whether a sentence is done, once a step",
     },
     "search": {  # once for each batch, refill or result, not for each step
-        Wait("value", "search/batched_beam.py:BatchedSearch._start_batch"): "longest sentence of a batch",
+        Wait(
+            "value", "search/batched_beam.py:BatchedSearch._start_batch"
+        ): "longest sentence of a batch",
         Wait("value", "search/batch_queue.py:BatchQueue.fits"): "longest waiting sentence",
-        Wait("value", "search/batched_beam.py:BatchedSearch.refill"): "longest sentence after a refill",
+        Wait(
+            "value", "search/batched_beam.py:BatchedSearch.refill"
+        ): "longest sentence after a refill",
         Wait("value", "models/rnnsearch.py:Encoded.trim_padding"): "width after a refill",
         Wait("value", "search/beam_history.py:_by_sentence"): "the result",
         Wait("value", "search/beam_history.py:BeamHistory._backtrack"): "the result",
