@@ -48,7 +48,35 @@ class WriteTimer:
             self._transport.abort()
 
 
-class TimedConnection(H11Protocol):
+class LimitsWriting(asyncio.Protocol):
+    """A protocol that ends if its client reads nothing of what waits for it.
+
+    Its class calls `watch_writing` when the connection is made.
+    """
+
+    _writing: WriteTimer
+
+    def watch_writing(self, transport: asyncio.Transport) -> None:
+        """Begin to watch a connection."""
+        self._writing = WriteTimer(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End."""
+        super().connection_lost(exc)
+        self._writing.stop()
+
+    def pause_writing(self) -> None:
+        """Let the client read."""
+        super().pause_writing()
+        self._writing.start()
+
+    def resume_writing(self) -> None:
+        """Go on, as the client has read everything."""
+        super().resume_writing()
+        self._writing.stop()
+
+
+class TimedConnection(LimitsWriting, H11Protocol):
     """Uvicorn's connection, closed if it does nothing while no request of it is being answered.
 
     Without it a client that sends nothing, or half a header, holds its connection for ever; so do
@@ -65,13 +93,12 @@ class TimedConnection(H11Protocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._timer: asyncio.TimerHandle | None = None
-        self._writing: WriteTimer
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a request."""
         super().connection_made(transport)
         transport.set_write_buffer_limits(high=0)  # `pause_writing` as soon as something waits
-        self._writing = WriteTimer(transport)
+        self.watch_writing(transport)
         self.app_state = {**self.app_state, "transport": transport}
         self._set_timer()
 
@@ -83,18 +110,7 @@ class TimedConnection(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """End."""
         super().connection_lost(exc)
-        self._writing.stop()
         self._set_timer()
-
-    def pause_writing(self) -> None:
-        """Let the client read."""
-        super().pause_writing()
-        self._writing.start()
-
-    def resume_writing(self) -> None:
-        """Go on, as the client has read everything."""
-        super().resume_writing()
-        self._writing.stop()
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is not HTTP, unless an answer has begun."""
@@ -118,25 +134,10 @@ class TimedConnection(H11Protocol):
             self._timer = self.loop.call_later(HEADER_SECONDS, self.timeout_keep_alive_handler)
 
 
-class TimedWebSocket(WebSocketsSansIOProtocol):
+class TimedWebSocket(LimitsWriting, WebSocketsSansIOProtocol):
     """Uvicorn's WebSocket, closed if its client does not read."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take over a connection of HTTP, whose transport says when something waits."""
         super().connection_made(transport)
-        self._writing = WriteTimer(self.transport)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """End."""
-        super().connection_lost(exc)
-        self._writing.stop()
-
-    def pause_writing(self) -> None:
-        """Let the client read."""
-        super().pause_writing()
-        self._writing.start()
-
-    def resume_writing(self) -> None:
-        """Go on, as the client has read everything."""
-        super().resume_writing()
-        self._writing.stop()
+        self.watch_writing(self.transport)
