@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nmtkit.data.corpus import Corpus, Ids
-from nmtkit.text.pair_cells import PairCells, TokenPair, Weights
+from nmtkit.text.pair_cells import PairCells, TokenPair, Weights, shares
 from nmtkit.text.term_words import TermWords
 
 ROUNDS = 4
@@ -96,13 +96,6 @@ class WordPairs(NamedTuple):
             np.concatenate([self.strengths, strengths]),
             self.tgt_words,
         )
-
-
-def shares(counts: npt.NDArray[np.float64], words: Ids) -> npt.NDArray[np.float64]:
-    """Return each count as a share of all counts of the same word. Shape of all: [keys]."""
-    totals = np.maximum(np.bincount(words, counts), np.finfo(float).tiny)
-    result: npt.NDArray[np.float64] = counts / totals[words]
-    return result
 
 
 def _token_pairs(corpus: Corpus, max_cells: int) -> Iterator[TokenPair]:

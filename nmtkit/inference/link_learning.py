@@ -26,8 +26,8 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from nmtkit.text.hmm_alignment import HMM, MAX_JUMP, Floats, smoothed
-from nmtkit.text.pair_cells import Ids, PairCells, TokenPair, Weights
+from nmtkit.text.hmm_alignment import HMM, MAX_JUMP, smoothed
+from nmtkit.text.pair_cells import Floats, Ids, PairCells, TokenPair, Weights, shares
 
 ROUNDS = 6
 """Default number of rounds of estimation."""
@@ -143,8 +143,10 @@ class LinkModel:
                 moves, prior = (jumps, jumps), 0.0
             else:
                 moves, prior = (smoothed(there.jumps), smoothed(back.jumps)), DIRICHLET
-            forward = HMM(shares(counts, sources, prior), moves[0], tgt.frequencies)
-            backward = HMM(shares(counts, targets, prior), moves[1], src.frequencies, False)
+            forward = HMM(word_probabilities(counts, sources, prior), moves[0], tgt.frequencies)
+            backward = HMM(
+                word_probabilities(counts, targets, prior), moves[1], src.frequencies, False
+            )
         return cls(src, tgt, cells.keys, forward, backward)
 
     def links(self, pairs: Iterable[AttendedPair]) -> list[Links]:
@@ -170,19 +172,19 @@ def learnable(pairs: Iterable[AttendedPair]) -> Iterator[AttendedPair]:
             return
 
 
-def shares(counts: Floats, words: Ids, prior: float = DIRICHLET) -> Weights:
+def word_probabilities(counts: Floats, words: Ids, prior: float = DIRICHLET) -> Weights:
     """Return t of each key, and `UNMET` behind them.
 
     :param counts: q(x, y) of each key.
     :param words: x of each key.
     :param prior: v; 0: plain shares.
     """
-    totals = np.bincount(words, counts) + prior * np.bincount(words)
     if prior:
+        totals = np.bincount(words, counts) + prior * np.bincount(words)
         logs = [torch.from_numpy(values).digamma().numpy() for values in (counts + prior, totals)]
         found = np.exp(logs[0] - logs[1][words])
     else:
-        found = counts / np.maximum(totals, np.finfo(float).tiny)[words]
+        found = shares(counts, words)
     return np.append(found, UNMET).astype(np.float32)
 
 

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from nmtkit.text.pair_cells import Ids, PairCells, Weights
+from nmtkit.text.pair_cells import Floats, Ids, PairCells, Weights
 
 EMPTY = 0.2
 """p_0: probability of the empty word."""
@@ -33,8 +32,6 @@ BLOCK_CELLS = 500_000
 
 LARGEST = np.float32(1e30)
 """Bound of backward probabilities, far below the largest number of float32."""
-
-Floats = npt.NDArray[np.float64]
 
 
 class Block(NamedTuple):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy.typing as npt
 
 Ids = npt.NDArray[np.int64]
 Weights = npt.NDArray[np.float32]
+Floats = npt.NDArray[np.float64]
 AnyPair = TypeVar("AnyPair")
 
 CHUNK_CELLS = 2_000_000
@@ -79,18 +81,30 @@ class PairCells:
 
         :param values: of each cell, above 0.
         """
-        lengths = np.repeat([len(src) for src in self.src], [len(tgt) for tgt in self.tgt])
-        lengths = lengths[lengths > 0].astype(np.int64)
+        lengths = self._row_lengths
         if not len(lengths):
             return values
         sums = np.add.reduceat(values, np.cumsum(lengths) - lengths)
-        shares: Weights = values / np.repeat(sums, lengths)
-        return shares
+        found: Weights = values / np.repeat(sums, lengths)
+        return found
+
+    @cached_property
+    def _row_lengths(self) -> Ids:
+        """Number of cells of each target position that has any."""
+        lengths = np.repeat([len(src) for src in self.src], [len(tgt) for tgt in self.tgt])
+        return lengths[lengths > 0].astype(np.int64)
 
     def matrix(self, values: Weights, pair: int) -> Weights:
         """Return the values of the cells of a pair. Shape: [T_y, T_x]."""
         part = values[self.offsets[pair] : self.offsets[pair + 1]]
         return part.reshape(len(self.tgt[pair]), len(self.src[pair]))
+
+
+def shares(counts: Floats, words: Ids) -> Floats:
+    """Return each count as a share of all counts of the same word. Shape of all: [keys]."""
+    totals = np.maximum(np.bincount(words, counts), np.finfo(float).tiny)
+    found: Floats = counts / totals[words]
+    return found
 
 
 def chunks(

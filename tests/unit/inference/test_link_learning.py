@@ -16,7 +16,7 @@ from nmtkit.inference.link_learning import (
     TokenIds,
     diagonal,
     learnable,
-    shares,
+    word_probabilities,
 )
 from nmtkit.text.pair_cells import PairCells, TokenPair, Weights
 
@@ -120,8 +120,8 @@ def test_shares_are_those_of_a_dirichlet_prior() -> None:
         1.0,
         UNMET,
     ]
-    assert shares(counts, words).tolist() == pytest.approx(expected, rel=1e-4)
-    assert shares(counts, words, 0.0).tolist() == pytest.approx([1, 0, 1, UNMET])
+    assert word_probabilities(counts, words).tolist() == pytest.approx(expected, rel=1e-4)
+    assert word_probabilities(counts, words, 0.0).tolist() == pytest.approx([1, 0, 1, UNMET])
 
 
 def test_the_diagonal_has_the_largest_weight() -> None:

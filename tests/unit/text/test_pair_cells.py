@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmtkit.text import pair_cells
-from nmtkit.text.pair_cells import PairCells, TokenPair
+from nmtkit.text.pair_cells import PairCells, TokenPair, shares
 
 TGT_WORDS = 6
 
@@ -69,3 +69,13 @@ def test_shares_of_each_target_position_sum_to_1(pairs: list[tuple[list[int], li
         own = cells.matrix(cells.forward, number)
         expected = own / own.sum(1, keepdims=True) if src and tgt else own
         assert cells.matrix(shares, number) == pytest.approx(expected, rel=1e-5)
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.floats(0.01, 100)), min_size=1, max_size=30))
+def test_the_shares_of_a_word_add_up_to_one(counts: list[tuple[int, float]]) -> None:
+    """A word without counts has no shares, which divide nothing by 0."""
+    words = np.array([word for word, _ in counts] + [7])
+    found = shares(np.array([count for _, count in counts] + [0.0]), words)
+    sums = np.bincount(words, found)
+    assert sums[np.unique(words[:-1])] == pytest.approx(1)
+    assert found[-1] == 0
