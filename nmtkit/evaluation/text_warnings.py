@@ -73,9 +73,9 @@ def _pair_warnings(
     measures: Sequence[str],
 ) -> Iterator[str]:
     """Yield the warnings of one list of references."""
-    yield from form_warnings(hyps, refs, names)
-    tokenize, detokenize, _ = conversion
     tokenized = looks_tokenized(hyps), looks_tokenized(refs)
+    yield from _form_warnings(hyps, refs, names, tokenized)
+    tokenize, detokenize, _ = conversion
     if set(tokenized) == {True, False}:
         return
     if True in tokenized and not detokenize and set(measures) != {"bleu"}:
@@ -97,6 +97,16 @@ def form_warnings(
     hyps: Sequence[str], refs: Sequence[str], names: tuple[str, str]
 ) -> Iterator[str]:
     """Yield warnings about hypotheses and references in two forms, or split into subwords."""
+    yield from _form_warnings(hyps, refs, names, (looks_tokenized(hyps), looks_tokenized(refs)))
+
+
+def _form_warnings(
+    hyps: Sequence[str],
+    refs: Sequence[str],
+    names: tuple[str, str],
+    tokenized: tuple[bool | None, bool | None],
+) -> Iterator[str]:
+    """Yield the warnings of `form_warnings`; whether the texts are tokenised is known."""
     for name, lines in zip(names, (hyps, refs), strict=True):
         if holds_subwords(lines):
             yield f"{name} holds subwords (@@ or ▁), but BLEU counts words; undo them first"
@@ -106,7 +116,6 @@ def form_warnings(
     yield from _mismatch_warnings(
         names, *decomposed, ("to be in Unicode's form NFD", "to be in NFC")
     )
-    tokenized = looks_tokenized(hyps), looks_tokenized(refs)
     yield from _mismatch_warnings(names, *tokenized, ("tokenised", "raw"))
 
 

@@ -210,9 +210,10 @@ class _MarkedLines:
             pairs = [self._owner.split_tag(line) for line in window]
             marked = [self._owner.take_apart(text) for _, text in pairs]
             self.waiting.extend(marked)
-            tags = (tag for tag, _ in pairs)
-            texts = map(self._owner.source_text, marked)
-            yield [f"{tag}{text}" for tag, text in zip(tags, texts, strict=True)]
+            yield [
+                f"{tag}{self._owner.source_text(text)}"
+                for (tag, _), text in zip(pairs, marked, strict=True)
+            ]
 
     def __iter__(self) -> Iterator[str]:
         """Yield what they read of the lines one by one."""

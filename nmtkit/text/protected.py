@@ -19,14 +19,12 @@ _PATH = r"(?<![\w/.~])(?:~|\.{1,2})?(?:/[A-Za-z0-9_+~%-][\w.+~%-]*){2,}/?"
 _WINDOWS_PATH = r"\b[A-Za-z]:\\[\w.+~$%\\-]+"
 _BRACES = r"\$?\{\{?[A-Za-z0-9_.:\[\]!-]*\}?\}"
 _VARIABLE = r"\$\([A-Za-z_]\w*\)|\$[A-Za-z_]\w*\$|%[A-Za-z_]\w+%"
-_PERCENT = (
-    r"(?<![\w%])%(?:[0-9]{1,2}\$|\([A-Za-z_]\w*\))?[-+#0]*(?:\d+|\*)?(?:\.\d+)?l{0,2}"
-    r"[diouxXeEfFgGcrsp@](?!\w)"
+_CONVERSION = (
+    r"%(?:[0-9]{1,2}\$|\([A-Za-z_]\w*\))?[-+#0]*(?:\d+|\*)?(?:\.\d+)?l{0,2}"
+    r"[diouxXeEfFgGcrsp@]"
 )
-_PERCENT_IN_WORD = (
-    r"(?<![\d%])%(?:[0-9]{1,2}\$|\([A-Za-z_]\w*\))?[-+#0]*(?:\d+|\*)?(?:\.\d+)?l{0,2}"
-    r"[diouxXeEfFgGcrsp@](?![\d_]|[^\W\d_]{2})"
-)
+_PERCENT = rf"(?<![\w%]){_CONVERSION}(?!\w)"
+_PERCENT_IN_WORD = rf"(?<![\d%]){_CONVERSION}(?![\d_]|[^\W\d_]{{2}})"
 """Also beside a letter, as in `v%s`, `%dx%d`, `%s%s`. Models tokenize by `_PERCENT` alone."""
 
 _PERCENT_NUMBER = r"(?<![\w%])%[0-9](?![\w.,])"
