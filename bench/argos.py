@@ -5,7 +5,7 @@
 OpenNMT-py trains it on pieces of SentencePiece, and CTranslate2's converter writes it, in float32:
 ARGOS_COMPUTE_TYPE=int8 quantizes it when it is loaded. With two layers of 256 units it has about
 as many parameters as nmtkit's model of 256 units. WORK/packages is the folder of packages for
-`bench/serve.py peers --argos`; the package in it needs nothing from a network.
+`bench/serve_peers.py --argos`; the package in it needs nothing from a network.
 """
 
 import argparse
