@@ -69,7 +69,7 @@ class Engine:
         self._changed = asyncio.Event()
         self._jobs: set[Job] = set()
         self._running: set[Work] = set()
-        self._loads: set[asyncio.Task[None]] = set()
+        self._loads: dict[asyncio.Task[None], Job] = {}
         self._dispatcher: asyncio.Task[None] | None = None
         self._gathered = 0
         self._gather_until = 0.0
@@ -119,8 +119,8 @@ class Engine:
 
     @property
     def waiting_lines(self) -> int:
-        """Lines that wait for a worker."""
-        return self._scheduler.lines
+        """Lines that wait for a worker, or for their model."""
+        return self._scheduler.lines + sum(len(job.lines) for job in self._unloaded_jobs())
 
     def submit(
         self,
@@ -153,9 +153,13 @@ class Engine:
             self._put(job)
         else:
             load = asyncio.create_task(self._put_when_loaded(job, model))
-            self._loads.add(load)
-            load.add_done_callback(self._loads.discard)
+            self._loads[load] = job
+            load.add_done_callback(self._loads.pop)
         return job
+
+    def _unloaded_jobs(self) -> list[Job]:
+        """Return the jobs whose model is being loaded."""
+        return [job for job in self._loads.values() if not job.is_closed]
 
     async def _put_when_loaded(self, job: Job, model: ServedModel) -> None:
         try:
@@ -172,7 +176,7 @@ class Engine:
         return await self._files.translate(self.pool.models[pair], name, contents, task)
 
     def _check_queue(self, job: Job) -> None:
-        waiting = self._scheduler.size
+        waiting = self._scheduler.size + sum(job.characters for job in self._unloaded_jobs())
         if waiting and waiting + job.characters > self._limits.queue:
             self._metrics.rejected.add("queue")
             seconds = 1 + int(self._rates.seconds((job.pair, Task()), waiting) / self._cores)

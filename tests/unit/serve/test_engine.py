@@ -97,6 +97,18 @@ def test_the_time_limit_includes_the_loading_of_the_model(hosts: FakeHosts, tmp_
         assert time.monotonic() - started < 4
 
 
+def test_what_waits_for_a_loading_fills_the_queue(hosts: FakeHosts, tmp_path) -> None:
+    limits = Limits(queue=10)
+    with running(tmp_path, limits, unload_idle=0.1) as server, ThreadPoolExecutor(1) as pool:
+        server.wait_until(lambda: server.events("model_unloaded"))
+        hosts.hold_load = 2.0
+        first = pool.submit(server.translate, q="six six")
+        server.wait_until(lambda: server.service.engine.waiting_lines == 1)
+        assert server.translate(q="more").status_code == 503  # together more than 10 characters
+        assert first.result().json() == {"translatedText": "SIX SIX"}
+        assert server.service.engine.waiting_lines == 0
+
+
 def test_a_model_that_cannot_be_loaded_when_it_is_needed_is_an_answer(
     hosts: FakeHosts, tmp_path
 ) -> None:
