@@ -29,7 +29,7 @@ log = logging.getLogger("nmtkit")
 LOG_EVERY = 100  # updates
 TIMES = ("seconds", "words_per_second")
 MIN_MEAN = 10
-"""Updates over which a cost is at least averaged for the progress bar."""
+"""Updates over which a cost is at least averaged for the progress bar, but for the first ones."""
 LOG_PREFIX_WIDTH = len("nmtkit: ")
 
 
@@ -62,16 +62,27 @@ class MetricsLogger:
         self.bar = ProgressBar("train", "updates", fields=self._fields)
         self.bar.__enter__()
         self.shown = Progress()
-        self.mean_cost: float | None = None
+        self.last_cost: float | None = None
         self.last_validation = ""
         self.dev_score = _dev_score(config)
         self.on_write: Callable[[], None] = lambda: None
-        self._reset()
+        self._begin_mean()
 
-    def _reset(self) -> None:
-        """Reset the sums and the start time of the next mean."""
+    def _begin_mean(self) -> None:
+        """Set the sums to 0, and the start time of the next mean."""
         self.cost, self.tokens, self.norm, self.count = 0.0, 0, 0.0, 0
         self.started = time.monotonic()
+
+    def _reset(self) -> None:
+        """Begin the next mean; the progress bar has the cost of this one until it has updates."""
+        self.last_cost = self._shown_cost()
+        self._begin_mean()
+
+    def _shown_cost(self) -> float | None:
+        """Return the mean cost of the last updates; None before the first."""
+        if self.tokens and (self.count >= MIN_MEAN or self.last_cost is None):
+            return self.cost / self.tokens
+        return self.last_cost
 
     def resume(self, progress: Progress) -> None:
         """Remove lines of `metrics.jsonl` that are later than the checkpoint.
@@ -95,6 +106,21 @@ class MetricsLogger:
                 progress.updates,
             )
         self.shown = progress
+        self._show_last_figures()
+
+    def _show_last_figures(self) -> None:
+        """Show the figures of `metrics.jsonl` until there are new ones; errors stop nothing."""
+        with contextlib.suppress(NmtkitError):
+            curve = read_curve(self.path.parent)
+            for update in curve.training[-1:]:
+                self.last_cost = update.cost_per_token
+            for last in curve.validation[-1:]:
+                self._show_validation(last.bleu, last.chrf, last.cost_per_token)
+
+    def _show_validation(self, bleu: float | None, chrf: float | None, cost: float) -> None:
+        """Show figures of the dev set in the log and the progress bar until the next validation."""
+        self.last_validation = f", dev cost {cost:.4f}{_dev_metrics(bleu, chrf)}"
+        self.dev_score = _dev_score(self.config, bleu, chrf, cost)
 
     def checksum(self) -> str:
         """Return the SHA-256 of `metrics.jsonl` without times; "" if it is missing or empty."""
@@ -127,7 +153,6 @@ class MetricsLogger:
             "seconds": round(progress.seconds, 1),
         }
         self._write("training", progress.updates, figures)
-        self.mean_cost = figures["cost_per_token"]
         if not shows_progress():
             seconds = self._seconds_left(progress)
             left = "" if seconds is None else f", at most {seconds / 60:.1f} min left"
@@ -155,8 +180,7 @@ class MetricsLogger:
         if self.tokens:
             rate = self.tokens / max(time.monotonic() - self.started, 1e-6)
             fields.append(Field(f"{rate:,.0f} words/s", 1))
-        cost = self.cost / self.tokens if self.count >= MIN_MEAN and self.tokens else self.mean_cost
-        if cost is not None:
+        if (cost := self._shown_cost()) is not None:
             fields.append(Field(f"cost {cost:.3f}", 5))
         fields.append(Field(self.dev_score, 6))
         seconds = self._seconds_left(progress) if progress.updates else None
@@ -182,20 +206,14 @@ class MetricsLogger:
             "seconds": round(progress.seconds, 1),
         }
         self._write("validation", progress.updates, figures)
-        chrf = "" if validation.chrf is None else f", dev chrF {validation.chrf:.2f}"
-        bleu = "" if validation.bleu is None else f", dev BLEU {validation.bleu:.2f}"
-        self.last_validation = f", dev cost {validation.cost_per_token:.4f}{chrf}{bleu}"
-        self.dev_score = _dev_score(
-            self.config, validation.bleu, validation.chrf, validation.cost_per_token
-        )
+        self._show_validation(validation.bleu, validation.chrf, validation.cost_per_token)
         log.info(
-            "update %d, epoch %.2f: dev cost per token %.4f, per sentence %.3f%s%s%s",
+            "update %d, epoch %.2f: dev cost per token %.4f, per sentence %.3f%s%s",
             progress.updates,
             figures["epoch"],
             validation.cost_per_token,
             validation.cost_per_sentence,
-            chrf,
-            bleu,
+            _dev_metrics(validation.bleu, validation.chrf),
             " (best)" if is_best else "",
         )
         self._draw_sparklines()
@@ -271,6 +289,12 @@ def _dev_score(
     if chrf is not None:
         return f"dev chrF {chrf:.2f}"
     return "dev cost -" if cost is None else f"dev cost {cost:.4f}"
+
+
+def _dev_metrics(bleu: float | None, chrf: float | None) -> str:
+    """Return the measured ones of the dev set's metrics, each after a comma."""
+    chrf_text = "" if chrf is None else f", dev chrF {chrf:.2f}"
+    return chrf_text + ("" if bleu is None else f", dev BLEU {bleu:.2f}")
 
 
 def _update_number(line: str) -> float:

@@ -217,6 +217,56 @@ def test_without_a_terminal_or_block_characters_only_text_is_logged(
     )
 
 
+def bar_of(metrics_logger, width=79):
+    return metrics_logger.bar.render(width)
+
+
+def test_the_bar_has_a_cost_from_the_first_update_on(tmp_path):
+    metrics_logger = monitored(tmp_path, validate_every=15)
+    for first in (1, 16, 31, 46):
+        run(metrics_logger, 1, first)
+        assert "cost " in bar_of(metrics_logger).replace("dev cost", "")
+        run(metrics_logger, 14, first + 1)
+        progress = Progress(updates=first + 14)
+        metrics_logger.log_validation(progress, VALIDATION, is_best=True)
+
+
+def test_the_bar_keeps_the_newest_cost_where_a_mean_begins(tmp_path):
+    """After a validation it had the mean at the last line of the log, up to 99 updates older."""
+    metrics_logger = monitored(tmp_path)
+    run(metrics_logger, LOG_EVERY + 30)
+    before = re.findall(r"cost [\d.]+", bar_of(metrics_logger))
+    metrics_logger.log_validation(Progress(updates=LOG_EVERY + 30), VALIDATION, is_best=True)
+    assert re.findall(r"cost [\d.]+", bar_of(metrics_logger)) == before != []
+    run(metrics_logger, 1, 10_000)
+    assert before[0] in bar_of(metrics_logger)
+
+
+def test_a_resumed_training_shows_its_last_figures_at_once(tmp_path, nmtkit_log):
+    metrics_logger = monitored(tmp_path)
+    run(metrics_logger, LOG_EVERY)
+    metrics_logger.log_validation(Progress(updates=LOG_EVERY), VALIDATION, is_best=True)
+    metrics_logger.close()
+    resumed = monitored(tmp_path)
+    assert "cost" not in bar_of(resumed) and bar_of(resumed).endswith("dev BLEU -")
+    resumed.resume(Progress(updates=LOG_EVERY))
+    assert bar_of(resumed).endswith("cost 101.000, dev BLEU 12.35")
+    run(resumed, LOG_EVERY, LOG_EVERY + 1)
+    assert "dev cost 2.5000, dev BLEU 12.35" in nmtkit_log.messages[-1]
+
+
+@pytest.mark.parametrize("left", [7.0, 1e3, 1e6])
+@pytest.mark.parametrize("updates", [1, 5_000, 123_456_789])
+@pytest.mark.parametrize("cost", [0.001, 12.3, 12_345.6])
+def test_the_bar_fits_80_columns_with_cost_dev_bleu_and_time_left(tmp_path, left, updates, cost):
+    metrics_logger = monitored(tmp_path, max_updates=2 * updates)
+    metrics_logger.log_validation(Progress(updates=updates), VALIDATION, is_best=True)
+    metrics_logger.log_update(Progress(updates=updates, seconds=left), 10 * cost, 10, 1.0)
+    bar = bar_of(metrics_logger)
+    assert len(bar) < 80 and "epoch 0.50" in bar
+    assert f"cost {cost:.3f}, dev BLEU 12.35, " in bar and " left" in bar
+
+
 def test_nothing_is_written_to_stdout(tmp_path, capsys):
     metrics_logger = monitored(tmp_path)
     run(metrics_logger, LOG_EVERY)
