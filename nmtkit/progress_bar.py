@@ -66,7 +66,7 @@ class ProgressBar:
         """Make a bar that is not open yet.
 
         :param label: what is being done, such as "translate".
-        :param unit: what is counted, such as "lines".
+        :param unit: what is counted, in the plural, such as "lines"; empty: nothing is.
         :param fields: returns the whole content of the line; by default label, count, rate, time.
         :param shown: False: count only.
         """
@@ -132,10 +132,9 @@ class ProgressBar:
         now = time.monotonic()
         rate = self.done / max(self._counted - self._started, 1e-6)
         of_total = f" of {self.total:,}" if self.total else ""
-        fields = [
-            Field(f"{self.label}:", 2),
-            Field(f"{self.done:,}{of_total} {self.unit}", 4),
-        ]
+        unit = _singular(self.unit) if (self.total or self.done) == 1 else self.unit
+        count = [Field(f"{self.done:,}{of_total} {unit}", 4)] if unit else []
+        fields = [Field(f"{self.label}:", 2), *count]
         if not rate or self.done == self.total:
             return [*fields, Field(f"{clock(now - self._started)} so far", 1)]
         fields.append(Field(_rate(rate), 1))
@@ -277,6 +276,10 @@ def clock(seconds: float) -> str:
     whole = round(min(max(seconds, 0.0), 1e9))
     hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
     return f"{hours:,}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def _singular(unit: str) -> str:
+    return "hypothesis" if unit == "hypotheses" else unit.removesuffix("s")
 
 
 def _rate(rate: float) -> str:

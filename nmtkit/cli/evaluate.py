@@ -192,12 +192,14 @@ def _measure(
     from nmtkit.evaluation.metrics import evaluate
     from nmtkit.evaluation.text_warnings import text_warnings
     from nmtkit.io.lines import read_parallel
+    from nmtkit.progress_bar import ProgressBar
 
     files = [hypotheses, *references]
     hyps, *refs = list(zip(*read_parallel(*files), strict=True)) or [()] * len(files)
     names = [_display_name(file) for file in files]
     tokenize, detokenize, tokenizer = conversion
-    measures = evaluate(hyps, refs, names, tokenize, detokenize, (), tokenizer)
+    with ProgressBar("evaluate", ""):
+        measures = evaluate(hyps, refs, names, tokenize, detokenize, (), tokenizer)
     for warning in text_warnings([hyps, *refs], names, conversion):
         warn(warning)
     return _json(names, len(hyps), measures) if format == "json" else scores_table(measures)
@@ -215,6 +217,7 @@ def _compare(
     from nmtkit.cli.comparison_writers import as_csv, as_json, table
     from nmtkit.evaluation.comparison import compare
     from nmtkit.evaluation.text_warnings import text_warnings
+    from nmtkit.progress_bar import ProgressBar
 
     files = {options["name"] or _display_name(hypotheses): hypotheses}
     for system, file in options["systems"]:
@@ -233,7 +236,8 @@ def _compare(
         warnings |= dict.fromkeys(
             text_warnings([hyps, *texts.references], file_names, conversion, config.metrics)
         )
-    comparison = compare(lines, texts, config, names)
+    with ProgressBar("evaluate", ""):
+        comparison = compare(lines, texts, config, names)
     for warning in warnings:
         warn(warning)
     if options["plot"]:

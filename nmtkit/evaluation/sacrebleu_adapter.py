@@ -69,8 +69,12 @@ class SacrebleuMetric:
         """
         import numpy as np
 
+        from nmtkit.progress_bar import ProgressBar
+
         extract = self._private(PRIVATE_METHODS[0])
-        extracted = np.array(extract(hypotheses, list(references)), dtype=np.float64)
+        with ProgressBar(f"measure {self.class_name}", "sentences", len(hypotheses)) as bar:
+            rows = extract(bar.track(hypotheses), list(references))
+        extracted = np.array(rows, dtype=np.float64)
         self.metric.num_refs = 1  # sacreBLEU keeps the number of these references
         return extracted
 

@@ -18,6 +18,7 @@ from nmtkit.errors import ConfigError
 from nmtkit.models import Model
 from nmtkit.models.attention_guide import AttentionGuide
 from nmtkit.models.lexical_initialisation import lexical_embeddings
+from nmtkit.progress_bar import ProgressBar
 from nmtkit.text.term_words import TermWords
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.gradient import Gradient
@@ -49,7 +50,8 @@ def learn_word_pairs(corpus: Corpus, vocabularies: Sequence[Vocabulary]) -> Word
     :param vocabularies: source and target.
     :raises DataError: the corpus is damaged.
     """
-    pairs = WordPairs.estimate(corpus, len(vocabularies[1]))
+    with ProgressBar("learn which words translate each other", ""):
+        pairs = WordPairs.estimate(corpus, len(vocabularies[1]))
     log.info("%s pairs of words that translate each other", f"{len(pairs.keys):,}")
     words = TermWords.of(*vocabularies)
     return pairs if words is None else pairs.with_term_words(words)

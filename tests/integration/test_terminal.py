@@ -58,6 +58,10 @@ COMMANDS: dict[str, tuple[list[object], str]] = {
         ["evaluate", "TGT", "TGT", "--system", "b", "TGT", "-t", "fr"],
         r"bootstrap: \d+ of 1,000 samples",
     ),
+    "evaluate one": (
+        ["evaluate", "SRC", "TGT", "-t", "fr"],
+        r"measure (BLEU|CHRF|TER): \d+ of 400 sentences",
+    ),
     "select": (
         ["select", "--domain", "SRC", "TGT", "--pool", "SRC", "TGT", "--pairs", 5]
         + ["-s", "en", "-t", "fr", "-o", "OUT.en", "OUT.fr", "--workers", 1],
@@ -105,6 +109,16 @@ def test_the_line_of_a_training_fits_and_has_cost_dev_bleu_and_time_left(
         epochs = {re.findall(r"epoch ([\d.]+)", bar)[0] for bar in complete}
         assert len(epochs) > 2  # the current one, not that of the last line of the log
     assert any(bar.startswith("validate") for bar in bars(shown))
+
+
+def test_what_a_training_learns_before_its_first_update_is_shown(
+    prepared: Path, small: list[str], tmp_path: Path
+) -> None:
+    settings = ["--set", "training.max_updates=1", "--guided"]
+    command = ["train", prepared, "-o", tmp_path / "model", "--recipe", "toy", "--device", "cpu"]
+    shown = run_in_terminal([*command, *small, *settings], tmp_path / "stdout")
+    assert_clean_training(shown, 80)
+    assert any(re.match(r"learn which words .*: 0:0\d so far$", bar) for bar in bars(shown))
 
 
 def assert_clean_training(shown: Shown, columns: int) -> None:

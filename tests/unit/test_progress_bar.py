@@ -79,6 +79,25 @@ def test_the_line_has_done_and_total_rate_and_time_left(monkeypatch: pytest.Monk
     assert bar.render(39) == "2,500 of 10,000 lines, 0:25 left"
 
 
+@pytest.mark.parametrize(
+    ("unit", "total", "done", "text"),
+    [
+        ("models", None, 0, "x: 0 models"),
+        ("models", None, 1, "x: 1 model,"),
+        ("models", None, 2, "x: 2 models,"),
+        ("lines", 1, 0, "x: 0 of 1 line,"),
+        ("lines", 400, 1, "x: 1 of 400 lines,"),
+        ("hypotheses", None, 1, "x: 1 hypothesis,"),
+        ("seconds at most", 9, 1, "x: 1 of 9 seconds at most,"),
+        ("", None, 0, "x: 0:00 so far"),
+    ],
+)
+def test_units_are_singular_after_one(unit: str, total: int | None, done: int, text: str) -> None:
+    bar = ProgressBar("x", unit, total)
+    bar.update(done)
+    assert bar.render(79).startswith(text)
+
+
 def test_fields_of_the_lowest_rank_are_left_out_first() -> None:
     fields = [Field("a:", 2), Field("bb", 3), Field("cc", 1)]
     assert fit(fields, 9) == "a: bb, cc"
