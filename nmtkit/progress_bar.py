@@ -72,6 +72,8 @@ class ProgressBar:
         """
         self.label, self.unit, self.total, self.shown = label, unit, total, shown
         self.done = 0
+        self._ahead: Callable[[], int] = lambda: 0
+        self._seen = 0  # things at the last drawing that were counted ahead
         self._fields = fields or self._counts
         self._started = self._counted = time.monotonic()
 
@@ -93,6 +95,10 @@ class ProgressBar:
         """Count further things."""
         self.done += count
         self._counted = time.monotonic()
+
+    def follow(self, ahead: Callable[[], int]) -> None:
+        """Show another count where it is higher, of things whose results come later."""
+        self._ahead = ahead
 
     def begin(self, label: str, total: int | None = None, unit: str = "") -> None:
         """Begin the next stage, which counts from 0; by default the same unit."""
@@ -119,27 +125,42 @@ class ProgressBar:
 
         :param blocks: the terminal can show block characters.
         """
+        self._catch_up()
         fields = list(self._fields())
         line = fit(fields, width)
         rest = width - cells(line) - 2
         if self.total and rest >= MIN_BAR and line == fit(fields, sys.maxsize):
-            drawn = _drawn(min(self.done / self.total, 1.0), min(rest, MAX_BAR), blocks)
+            share = min(self._drawn_count / self.total, 1.0)
+            drawn = _drawn(share, min(rest, MAX_BAR), blocks)
             line = f"{line}  {drawn}"
         return line
+
+    def _catch_up(self) -> None:
+        """Look how many things are done whose results come later."""
+        ahead = self._ahead()
+        if ahead > max(self.done, self._seen):
+            self._counted = time.monotonic()
+        self._seen = ahead
+
+    @property
+    def _drawn_count(self) -> int:
+        """Number of things done, with those whose results come later."""
+        return max(self.done, self._seen)
 
     def _counts(self) -> list[Field]:
         """Return label, count, rate and time left, which goes down between two updates."""
         now = time.monotonic()
-        rate = self.done / max(self._counted - self._started, 1e-6)
+        done = self._drawn_count
+        rate = done / max(self._counted - self._started, 1e-6)
         of_total = f" of {self.total:,}" if self.total else ""
-        unit = _singular(self.unit) if (self.total or self.done) == 1 else self.unit
-        count = [Field(f"{self.done:,}{of_total} {unit}", 4)] if unit else []
+        unit = _singular(self.unit) if (self.total or done) == 1 else self.unit
+        count = [Field(f"{done:,}{of_total} {unit}", 4)] if unit else []
         fields = [Field(f"{self.label}:", 2), *count]
-        if not rate or self.done == self.total:
+        if not rate or done == self.total:
             return [*fields, Field(f"{clock(now - self._started)} so far", 1)]
         fields.append(Field(_rate(rate), 1))
         if self.total:
-            left = (self.total - self.done) / rate - (now - self._counted)
+            left = (self.total - done) / rate - (now - self._counted)
             fields.append(Field(f"{clock(left)} left", 3))
         return fields
 

@@ -235,9 +235,6 @@ def command(
         path = output or (None if gold or lexicon else "-")
         results = stack.enter_context(open_output(path, force)) if path else None
         bar = stack.enter_context(line_bar("align", "pairs", [source, target], path))
-        both_sides = bar.track(
-            read_parallel(source, target)
-        )  # all are scored before they are linked
         width = terminal_width() if path == "-" else None
         table = stack.enter_context(open_output(lexicon, force)) if lexicon else None
         with importing():
@@ -251,7 +248,8 @@ def command(
         if message := swapped_files(aligner.model, source, target, tokenized):
             warn(message)
         aligner = aligner.with_tag(tag) if tag else aligner
-        pairs = ((src, tgt) for src, tgt in both_sides)
+        bar.follow(aligner.lines_done.count)  # all are scored before they are linked
+        pairs = ((src, tgt) for src, tgt in read_parallel(source, target))
         pair_name = line_locator(source, target)
         links: list[set[tuple[int, int]]] = []
         counts = None

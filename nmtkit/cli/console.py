@@ -4,7 +4,7 @@ import contextlib
 import logging
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, TypeVar
 
 import click
@@ -23,6 +23,9 @@ class LineBar(Protocol):
 
     def update(self, count: int = 1) -> None:
         """Count further things."""
+
+    def follow(self, ahead: Callable[[], int]) -> None:
+        """Show another count where it is higher."""
 
     def track(self, items: Iterable[Item]) -> Iterable[Item]:
         """Return items, which are counted."""
@@ -70,6 +73,9 @@ class HiddenBar:
         """Do nothing."""
 
     def update(self, count: int = 1) -> None:
+        """Do nothing."""
+
+    def follow(self, ahead: Callable[[], int]) -> None:
         """Do nothing."""
 
     def track(self, items: Iterable[Item]) -> Iterable[Item]:

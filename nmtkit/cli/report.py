@@ -117,12 +117,14 @@ def command(
 
     with open_output(output, force) as file:  # first: it may be refused
         with importing():
+            from nmtkit.progress_bar import ProgressBar
             from nmtkit.report.model_report import ReportSettings, build_report, evaluation_commands
             from nmtkit.report.page import render_page
             from nmtkit.report.page_words import listed
 
         settings = ReportSettings(samples=bootstrap, **options)
-        report = build_report((*folders, *models), (source, reference), settings)
-        file.write(render_page(report, evaluation_commands(report)))
+        with ProgressBar("report", ""):  # where no part of it has a bar
+            report = build_report((*folders, *models), (source, reference), settings)
+            file.write(render_page(report, evaluation_commands(report)))
     sentences = counted(len(report.sources), "sentence")
     log.info("%s: %s, %s", output, sentences, listed(report.outputs))

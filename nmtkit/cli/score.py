@@ -118,6 +118,7 @@ def command(
             ensemble = Ensemble.load(models, device, params).averaged(weights, average == "logs")
             ensemble = ensemble.with_tag(tag) if tag else ensemble
             scorer = Scorer(ensemble, batch_size)
+            bar.follow(scorer.lines_done.count)
             if target is None:
                 scores = scorer.score_text(read_lines(source), tokenized, process_group)
             elif not scorer.reads_source:

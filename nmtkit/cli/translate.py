@@ -164,10 +164,12 @@ def command(
             keeper = MarkupTranslator(translator, markup, read_patterns(protect, bool(markup)))
             translations = keeper.translate(lines, results.n_best or 1, process_group)
         elif results.sample:
+            bar.follow(translator.lines_done.count)
             translations = translator.sample(
                 lines, results.sample, results.seed, tokenized, bool(alignments), process_group
             )
         else:
+            bar.follow(translator.lines_done.count)
             translations = translator.translate(
                 lines,
                 results.n_best or 1,

@@ -29,6 +29,7 @@ from nmtkit.inference.link_learning import (
     learnable,
 )
 from nmtkit.inference.scorer import PairName, Score, Scorer, pair_number
+from nmtkit.inference.stream_batching import LinesDone
 from nmtkit.inference.symmetrization import Link, Symmetrization, symmetrize
 from nmtkit.inference.word_alignment import (
     Alignment,
@@ -75,6 +76,11 @@ class Aligner:
     def model(self) -> LoadedModel:
         """The model whose attention aligns."""
         return self._scorer.ensemble.first
+
+    @property
+    def lines_done(self) -> LinesDone:
+        """Counts the pairs whose attention is known, before any of them is linked."""
+        return self._scorer.lines_done
 
     def with_tag(self, tag: str) -> "Aligner":
         """Return an aligner with the same model that puts a tag before each source line.

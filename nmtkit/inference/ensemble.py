@@ -12,7 +12,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from nmtkit.data.batch import pad
 from nmtkit.errors import ConfigError, ModelError, counted
-from nmtkit.inference.stream_batching import Batches
+from nmtkit.inference.stream_batching import Batches, WindowDone
 from nmtkit.model_folder import LoadedModel, load_models
 from nmtkit.models import kernels
 from nmtkit.models.base import TranslationModel
@@ -191,6 +191,7 @@ class Ensemble:
         batches: Batches,
         candidates: CandidateLists | None = None,
         constraints: "Sequence[Constraints]" = (),
+        done: WindowDone | None = None,
     ) -> Iterator[EncodedBatch]:
         """Yield batches for search, each encoded when search asks for it.
 
@@ -198,6 +199,7 @@ class Ensemble:
         :param candidates: words that each translation may use, besides those of its constraints;
             all by default.
         :param constraints: of each sentence; empty if there are none.
+        :param done: marks the sentences of a batch when search asks for the next one.
         """
         for batch in batches:
             batch_sentences = [sentences[number] for number in batch]
@@ -208,6 +210,8 @@ class Ensemble:
                 lists = candidate_rows(batch_sentences, candidates, own)
                 lists = lists.to(lengths.device, non_blocking=True)
             yield EncodedBatch(encoded, lengths, lists, own)
+            if done is not None:
+                done.mark(batch)
 
     def source_batch(self, sentences: Sequence[SourceTokens], number: int) -> tuple[Tensor, Tensor]:
         """Return the source ids of a batch for one model, and their mask. Shapes: [B, T_x].

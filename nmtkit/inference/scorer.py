@@ -20,7 +20,7 @@ from torch import Tensor
 from nmtkit.data.batch import pad
 from nmtkit.errors import DataError, ModelError, counted, refuse_string
 from nmtkit.inference.ensemble import Ensemble, SourceTokens
-from nmtkit.inference.stream_batching import WINDOW_BATCHES, length_batches, windows
+from nmtkit.inference.stream_batching import WINDOW_BATCHES, LinesDone, length_batches, windows
 from nmtkit.models.base import Scored
 from nmtkit.models.search_state import row_numbers
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
@@ -118,6 +118,7 @@ class Scorer:
     def __init__(self, ensemble: Ensemble, batch_size: int = 64) -> None:
         self._ensemble = ensemble
         self._batch_size = batch_size
+        self.lines_done = LinesDone()
 
     @classmethod
     def load(
@@ -283,6 +284,7 @@ class Scorer:
         sizes = [(len(src_tokens[s][0]), len(t)) for (s, _), t in zip(pairs, targets, strict=True)]
         _check_sizes(sizes, pair_name, first)
         lengths = [max(size) + 1 for size in sizes]
+        done = self.lines_done.begin(first, len(pairs))
         scores: dict[int, Score] = {}
         for batch in length_batches(lengths, self._batch_size):
             sources = [pairs[i][0] for i in batch]
@@ -290,6 +292,7 @@ class Scorer:
             batch_scores = self._score_batch(sources, src_tokens, batch_targets, alignments)
             for index, score in zip(batch, batch_scores, strict=True):
                 scores[index] = replace(score, names=names[pairs[index][0]])
+            done.mark(batch)
         return [scores[number] for number in range(len(pairs))]
 
     def _score_batch(

@@ -8,6 +8,7 @@ and lines that come fast are translated many at a time.
 
 import contextlib
 import logging
+import mmap
 import os
 import stat
 import sys
@@ -88,6 +89,50 @@ class LineStream:
                 place = f"{self.name}:{self.lines_read}"
                 log.warning("%s: not UTF-8; invalid bytes became U+FFFD", place)
             return line.decode("utf-8", errors="replace")
+
+
+class WindowDone:
+    """Which lines of one window are done: a byte for each, in memory that forks share.
+
+    The results of a window come together, after minutes with a large model: a progress bar that
+    counts results alone would stand still.
+
+    before: number of lines before the window.
+    """
+
+    def __init__(self, before: int, lines: int) -> None:
+        """Begin a window; none of its lines is done."""
+        self.before = before
+        self._flags = mmap.mmap(-1, max(lines, 1))
+
+    def mark(self, numbers: Sequence[int]) -> None:
+        """Mark lines as done, by their numbers in the window from 0; also twice, and in forks."""
+        for number in numbers:
+            self._flags[number] = 1
+
+    def count(self) -> int:
+        """Return the number of lines that are done, with those before the window."""
+        return self.before + self._flags[:].count(1)
+
+
+class LinesDone:
+    """Counts the lines of the newest window, and those before it."""
+
+    def __init__(self) -> None:
+        self._window: WindowDone | None = None
+
+    def begin(self, first: int, lines: int) -> WindowDone:
+        """Begin a window.
+
+        :param first: number of its first line, from 1.
+        :param lines: number of its lines.
+        """
+        self._window = window = WindowDone(first - 1, lines)
+        return window
+
+    def count(self) -> int:
+        """Return the number of lines that are done; 0 before the first window."""
+        return self._window.count() if self._window else 0
 
 
 @runtime_checkable

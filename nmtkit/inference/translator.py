@@ -33,6 +33,7 @@ from nmtkit.inference.ensemble import (
 from nmtkit.inference.stream_batching import (
     WINDOW_BATCHES,
     Batches,
+    LinesDone,
     share_batches,
     windows_with_prefixes,
 )
@@ -70,6 +71,7 @@ class Translator:
         are then those of a softmax over these words.
     :raises ConfigError: `quantize` is set and a model is not on a CPU.
     :raises ModelError: all models are language models, which read no source.
+    lines_done: counts the lines that are searched, before their translations are yielded.
     """
 
     def __init__(
@@ -94,6 +96,7 @@ class Translator:
         self._replacements: Mapping[str, str] | None = None
         self._terms: TermFinder | None = None
         self._confidence: FeatureReader | None = None
+        self.lines_done = LinesDone()
         # made once for all translators that are made from this one
         self._prefix_finder = functools.cache(functools.partial(_prefix_finder, ensemble))
         self._term_likelihood = _term_likelihood_of(self._ensemble)
@@ -352,7 +355,8 @@ class Translator:
         """
         pairs = windows_with_prefixes(lines, self.window * process_group.size, prefixes)
         for shard in process_group.shards(pairs):
-            window = searcher.read(shard.items, shard.first, tokenized)
+            done = self.lines_done.begin(shard.first, len(shard.items))
+            window = searcher.read(shard.items, shard.first, tokenized, done)
             shares = self._share_among_cores(window.sources)
             with one_thread_if(len(window.lines) == 1):
                 hypotheses = _on_all_cores(

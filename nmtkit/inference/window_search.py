@@ -13,7 +13,7 @@ import torch
 
 from nmtkit.config import SearchConfig
 from nmtkit.inference.ensemble import CandidateLists, Ensemble, SourceTokens
-from nmtkit.inference.stream_batching import Batches
+from nmtkit.inference.stream_batching import Batches, WindowDone
 from nmtkit.inference.translation import (
     Source,
     Translation,
@@ -44,7 +44,8 @@ class Window(NamedTuple):
 
     names: of each line, for which placeholders stand in its tokens. sources: these tokens. inputs:
     those that the models read. first: index of the first line among all. terms: of each line; empty
-    without a glossary. prefixes: of the translations of some lines, by their number.
+    without a glossary. prefixes: of the translations of some lines, by their number. done: which
+    lines are searched.
     """
 
     lines: Sequence[str]
@@ -54,6 +55,7 @@ class Window(NamedTuple):
     first: int
     terms: "Sequence[LineTerms]"
     prefixes: "Mapping[int, LinePrefix]"
+    done: WindowDone
 
     def prefix_text(self, number: int) -> str:
         """Return the prefix of a line's translations; empty if there is none."""
@@ -116,10 +118,13 @@ class WindowSearch:
         self._terms, self._likelihood, self._prefixes = terms, likelihood, prefixes
         self._replacements, self._confidence = replacements, confidence
 
-    def read(self, pairs: Sequence[tuple[str, str]], first: int, tokenized: bool) -> Window:
+    def read(
+        self, pairs: Sequence[tuple[str, str]], first: int, tokenized: bool, done: WindowDone
+    ) -> Window:
         """Read lines, with the prefixes of their translations.
 
         :param first: index of the first line among all.
+        :param done: marks the lines that are searched.
         """
         lines = [line for line, _ in pairs]
         names = [self._find_names(line, tokenized) for line in lines]
@@ -135,7 +140,7 @@ class WindowSearch:
 
             inputs = annotated_sources(self._ensemble, sources, annotated)
         prefixes = self._find_prefixes(pairs, names, tokenized)
-        return Window(lines, names, sources, inputs, first, terms, prefixes)
+        return Window(lines, names, sources, inputs, first, terms, prefixes, done)
 
     def _find_names(self, line: str, tokenized: bool) -> list[str]:
         """Return the names of a line, which the model copies, without those that are terms."""
@@ -251,7 +256,7 @@ class WindowSearch:
         elif constraints:
             boundaries = self._prefixes().boundaries
         encoded = self._ensemble.encoded_batches(
-            window.inputs, batches, self._candidates, constraints
+            window.inputs, batches, self._candidates, constraints, window.done
         )
         models, averaging = self._ensemble.models, self._ensemble.averaging
         return search_batches(models, encoded, self.search, width, averaging, boundaries)
@@ -282,7 +287,9 @@ class WindowSearch:
         models, averaging = self._ensemble.models, self._ensemble.averaging
         samples: list[NBest] = []
         with self._ensemble.error_context():
-            encoded = self._ensemble.encoded_batches(window.inputs, batches, self._candidates)
+            encoded = self._ensemble.encoded_batches(
+                window.inputs, batches, self._candidates, done=window.done
+            )
             for batch, encoded_batch in zip(batches, encoded, strict=True):
                 batch_seeds = [seeds.of(window.first + number) for number in batch]
                 batch_samples = sample_batch(

@@ -157,6 +157,7 @@ def build_report(
     for name, folder, model in zip(names, folders, models, strict=False):
         log.info("%s: translating %s", name, counted(len(columns[0]), "sentence"))
         bar = ProgressBar(f"translate by {name}", "sentences", len(columns[0]))
+        bar.follow(model.translator.lines_done.count)
         outputs[name] = list(bar.run(model.outputs(columns[0], tokenized)))
         cards.append(model.card(name, folder))
     for (name, path), lines in zip(settings.systems, columns[2:], strict=True):

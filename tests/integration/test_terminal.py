@@ -83,6 +83,29 @@ def test_each_command_shows_how_far_it_is(
     assert any(re.match(expected, bar) for bar in bars(shown)), shown.text
 
 
+@pytest.mark.parametrize("name", ["translate", "sample", "score", "align", "report"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_bar_moves_while_a_window_of_lines_is_still_in_work(
+    name: str, threads: int, model: Path, lines: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """All 400 lines are one window; bars stood at 0 until its end, minutes with a large model."""
+    out, unit = tmp_path / "out", "pairs" if name == "align" else "lines"
+    command: list[object] = [name, "-m", model, *lines, "-o", out]
+    if name in ("translate", "sample"):
+        command = ["translate", "-m", model, lines[0], "-o", out, "--beam", 5]
+        command += ["--sample", 2] if name == "sample" else []
+    elif name == "report":
+        command = [name, model, "--source", lines[0], "--reference", lines[1], "-o", out]
+        unit = "sentences"
+    command += ["--batch-size", 25, "--threads", threads]
+    shown = run_in_terminal(command, tmp_path / "stdout")
+    assert_clean(shown, 80)
+    counts = [re.search(rf"(\d+) of 400 {unit}", bar) for bar in bars(shown)]
+    numbers = [int(count[1]) for count in counts if count and "measure" not in count.string]
+    assert any(0 < number < 400 and number % 25 == 0 for number in numbers), shown.text
+    assert numbers == sorted(numbers)
+
+
 def test_tuning_shows_its_epochs(tmp_path: Path) -> None:
     rows = [f"{n} ||| a b c {w} ||| F= {i} ||| {i}" for n in range(60) for i, w in enumerate("xyz")]
     (tmp_path / "list").write_text("\n".join(rows) + "\n")

@@ -98,6 +98,21 @@ def test_units_are_singular_after_one(unit: str, total: int | None, done: int, t
     assert bar.render(79).startswith(text)
 
 
+def test_things_whose_results_come_later_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    bar, ahead = ProgressBar("translate", "lines", 100), [0]
+    bar.follow(lambda: ahead[0])
+    for count in (0, 25, 50):
+        ahead[0] = count
+        now[0] = 100.0 + count
+        assert bar.render(79).startswith(f"translate: {count} of 100 lines")
+    now[0] = 160.0
+    assert "0.8/s" not in bar.render(79) and "1.0/s, 0:40 left" in bar.render(79)
+    bar.update(60)  # the window's results
+    assert bar.render(79).startswith("translate: 60 of 100 lines")
+
+
 def test_fields_of_the_lowest_rank_are_left_out_first() -> None:
     fields = [Field("a:", 2), Field("bb", 3), Field("cc", 1)]
     assert fit(fields, 9) == "a: bb, cc"

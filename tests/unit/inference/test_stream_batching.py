@@ -9,6 +9,7 @@ import pytest
 
 from nmtkit.errors import DataError
 from nmtkit.inference.stream_batching import (
+    LinesDone,
     LineStream,
     arriving_windows,
     length_batches,
@@ -151,3 +152,39 @@ def test_a_stream_counts_the_lines_it_has_handed_out(tmp_path):
     counts = [stream.lines_read for _ in windows(stream, 2)]
     assert counts == [2, 4, 5]
     assert list(LineStream(tmp_path / "plain")) == ["1", "2", "3", "4", "5"]
+
+
+def test_lines_count_from_the_first_of_the_newest_window():
+    done = LinesDone()
+    assert done.count() == 0
+    window = done.begin(1, 5)
+    window.mark([4, 0])
+    window.mark([0])
+    assert done.count() == 2
+    done.begin(6, 3).mark([2])
+    assert done.count() == 6
+    window.mark([1])  # of a window that another thread has left behind
+    assert done.count() == 6
+
+
+def test_an_empty_window_has_no_line():
+    done = LinesDone()
+    done.begin(8, 0).mark([])
+    assert done.count() == 7
+
+
+def test_what_forks_mark_counts_here():
+    done = LinesDone()
+    window = done.begin(1, 300)
+    for share in range(3):
+        process = os.fork()
+        if process == 0:
+            window.mark(range(share, 300, 3))
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0
+    assert done.count() == 300
+
+
+def test_a_line_that_the_window_lacks_is_a_mistake():
+    with pytest.raises(IndexError):
+        LinesDone().begin(1, 2).mark([2])

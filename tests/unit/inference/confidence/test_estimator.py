@@ -11,6 +11,7 @@ from nmtkit.inference.confidence.features import SENTENCE_FEATURES, WORD_FEATURE
 from nmtkit.inference.confidence.logistic import probabilities
 from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.scorer import Scorer
+from nmtkit.inference.stream_batching import WindowDone
 from nmtkit.inference.translator import Translator
 from nmtkit.io.calibration_record import LogisticRecord
 from nmtkit.models.rnnenc import RNNencConfig
@@ -93,7 +94,7 @@ def test_the_evidence_is_that_of_scoring(make_model):
 def _window(sources):
     from nmtkit.inference.window_search import Window
 
-    return Window(["a b c"], [[]], sources, sources, 0, [], {})
+    return Window(["a b c"], [[]], sources, sources, 0, [], {}, WindowDone(0, 1))
 
 
 def test_an_empty_line_is_certain(make_model):
