@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from nmtkit.errors import DataError, refuse_string
+from nmtkit.errors import DataError, counted, refuse_string
 from nmtkit.evaluation.bleu_tokenizer import BleuTokenizer
 from nmtkit.evaluation.retokenize import AS_GIVEN, Retokenizer
 from nmtkit.evaluation.sacrebleu_adapter import SacrebleuMetric, multi_bleu_result
@@ -279,8 +279,8 @@ def check_line_counts(
         if len(hypotheses) != len(lines):
             name = names[number] if number < len(names) else f"{names[-1]} (list {number})"
             raise DataError(
-                f"{len(hypotheses)} lines in {names[0]} but {len(lines)} in {name}; give one "
-                "hypothesis for each reference, in the same order"
+                f"{counted(len(hypotheses), 'line')} in {names[0]} but {len(lines):,} in {name};"
+                " give one hypothesis for each reference, in the same order"
             )
     if not hypotheses:
         raise DataError(f"no lines in {' and '.join(names)}; give at least one")

@@ -13,6 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nmtkit.errors import counted
 from nmtkit.evaluation.translation_errors import KINDS
 from nmtkit.io.lines import STANDARD
 from nmtkit.report.output_errors import count_by_system
@@ -150,7 +151,8 @@ def _page_header(report: "ModelReport") -> str:
         if section not in missing
     )
     return (
-        f"<h1>{names}</h1>\n<p class='lead'>{len(report.sources):,} sentences, {src} to {tgt}:"
+        f"<h1>{names}</h1>\n<p class='lead'>"
+        f"{counted(len(report.sources), 'sentence')}, {src} to {tgt}:"
         f" {files}.</p>\n"
         f'<nav aria-label="Contents"><ul>{links}</ul></nav>'
     )

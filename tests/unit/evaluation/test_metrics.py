@@ -186,7 +186,7 @@ def test_different_numbers_of_lines_are_refused_with_both_counts(measure: Measur
 
 
 def test_errors_name_the_files() -> None:
-    with pytest.raises(DataError, match="1 lines in out.fr but 2 in test.fr"):
+    with pytest.raises(DataError, match="^1 line in out.fr but 2 in test.fr"):
         evaluate(["a"], ["a", "b"], names=("out.fr", "test.fr"))
     with pytest.raises(DataError, match="no lines in out.fr and test.fr"):
         evaluate([], [], names=("out.fr", "test.fr"))
