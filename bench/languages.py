@@ -141,6 +141,11 @@ class OpenNMTRecurrent(OpenNMT):
         return ["-config", str(write_settings(task.folder / "train.yaml", settings))]
 
 
+TRANSFORMER_RATE = 0.0015
+"""Highest learning rate of Transformers, when the warm-up ends. Vaswani et al. 2017 have 0.0007 with
+512 units and larger batches; by their formula a warm-up as short as here would make it 0.007."""
+
+
 class OpenNMTTransformer(OpenNMTRecurrent):
     """OpenNMT-py's Transformer with three layers (Vaswani et al. 2017)."""
 
@@ -148,6 +153,7 @@ class OpenNMTTransformer(OpenNMTRecurrent):
 
     def settings(self, task: Task) -> dict[str, Any]:
         """Return the settings of the model and of its optimizer."""
+        warmup = max(1, round(0.15 * task.updates))
         return {
             "share_decoder_embeddings": True,
             "encoder_type": "transformer",
@@ -165,8 +171,8 @@ class OpenNMTTransformer(OpenNMTRecurrent):
             "param_init": 0,
             "param_init_glorot": True,
             "decay_method": "noam",
-            "learning_rate": 2,
-            "warmup_steps": max(1, round(0.15 * task.updates)),
+            "learning_rate": TRANSFORMER_RATE * math.sqrt(task.sizes.hidden * warmup),
+            "warmup_steps": warmup,
             "batch_size": 2 * task.batch_tokens,
         }
 

@@ -1,6 +1,7 @@
 """`nmtkit serve` beside LibreTranslate: the same requests from the same clients, in turns.
 
     python bench/serve_peers.py MODEL TEXT --peers build/bench/peers --argos WORK/packages --beam 4
+        [--references TEXT]
 
 WORK is that of `bench/argos.py`, and `bench/peers/build.sh` installs LibreTranslate. Prints a JSON
 object. Both servers run all the time, with as many threads; one waits while the other is measured.
@@ -101,13 +102,19 @@ def libretranslate(
             process.wait(60)
 
 
-def at_full_load(one: ServerUnderTest, lines: Sequence[str], clients: int) -> Figures:
-    """Let clients send one sentence a request, each after its last answer."""
+def at_full_load(
+    one: ServerUnderTest, lines: Sequence[str], clients: int, references: Sequence[str] = ()
+) -> Figures:
+    """Let clients send one sentence a request, each after its last answer.
+
+    :param references: of all lines; if given, translations are scored by sacreBLEU.
+    """
     before = one.processor_seconds()
     result = asyncio.run(closed_loop(one.port, lines, clients))
     processor = one.processor_seconds() - before
     words, seconds = sum(len(text.split()) for text in result["texts"]), result["seconds"]
-    return {
+    quality = {"bleu": round(bleu(result["texts"], references), 1)} if references else {}
+    return quality | {
         "lines_per_s": round(len(lines) / seconds, 1),
         "words_per_s": round(words / seconds),
         "words_per_line": round(words / len(lines), 2),
@@ -115,6 +122,13 @@ def at_full_load(one: ServerUnderTest, lines: Sequence[str], clients: int) -> Fi
         "p99_ms": result["p99_ms"],
         "processor_ms_per_line": round(1000 * processor / len(lines), 2),
     }
+
+
+def bleu(texts: Sequence[str], references: Sequence[str]) -> float:
+    """Return the BLEU of translations."""
+    from sacrebleu import corpus_bleu
+
+    return corpus_bleu(list(texts), [list(references)]).score
 
 
 def idle(one: ServerUnderTest, lines: Sequence[str]) -> Figures:
@@ -135,9 +149,16 @@ def median_of(rounds: Sequence[Figures]) -> Figures:
 
 
 def compare(
-    servers: Mapping[str, ServerUnderTest], lines: Sequence[str], options: argparse.Namespace
+    servers: Mapping[str, ServerUnderTest],
+    pairs: Sequence[tuple[str, str]],
+    options: argparse.Namespace,
 ) -> dict[str, Any]:
-    """Measure servers in turns: full load, idle, half of their own and of the lower full load."""
+    """Measure servers in turns: full load, idle, half of their own and of the lower full load.
+
+    :param pairs: lines and their references; these are empty if there are none.
+    """
+    lines = [line for line, _ in pairs]
+    references = [reference for _, reference in pairs if reference]
     for one in servers.values():
         asyncio.run(closed_loop(one.port, lines[:WARM_UP], options.clients))
     found: dict[str, dict[str, list[Figures]]] = {name: {} for name in servers}
@@ -149,7 +170,7 @@ def compare(
     for number in range(options.rounds):
         turns = list(servers.items())[:: 1 if number % 2 == 0 else -1]
         for name, one in turns:
-            note("full", name, at_full_load(one, lines, options.clients))
+            note("full", name, at_full_load(one, lines, options.clients, references))
         rates = {name: found[name]["full"][-1]["lines_per_s"] / 2 for name in servers}
         for name, one in turns:
             note("idle", name, idle(one, lines))
@@ -168,6 +189,7 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("model", help="model folder of nmtkit")
     parser.add_argument("text", type=Path, help="source sentences")
+    parser.add_argument("--references", type=Path, help="their translations, for BLEU")
     parser.add_argument("--peers", type=Path, default=Path("build/bench/peers"), metavar="DIR")
     parser.add_argument("--argos", type=Path, required=True, metavar="DIR", help="packages")
     parser.add_argument("--lines", type=int, default=1000)
@@ -184,8 +206,11 @@ def main(arguments: Sequence[str]) -> int:
     """Start both servers, and print what was measured."""
     options = options_of(arguments)
     PAIR.update(zip(PAIR, options.pair, strict=True))
-    lines = options.text.read_text(encoding="utf-8").split("\n")[: options.lines]
-    lines = [line for line in lines if line.strip()]
+    files = [options.text, options.references or options.text]
+    texts = [file.read_text(encoding="utf-8").split("\n")[: options.lines] for file in files]
+    pairs = [pair for pair in zip(*texts, strict=True) if pair[0].strip()]
+    if not options.references:
+        pairs = [(line, "") for line, _ in pairs]
     ours = ["--threads", str(options.threads), "--beam", str(options.beam)]
     ours += ["--fast"] if options.fast else []
     program = options.peers / "libretranslate" / "bin" / "libretranslate"
@@ -194,7 +219,7 @@ def main(arguments: Sequence[str]) -> int:
         libretranslate(program, options.argos, options.threads, options.beam) as peer,
     ):
         servers = {"nmtkit": nmtkit, "LibreTranslate": peer}
-        print(json.dumps(compare(servers, lines, options), indent=1))
+        print(json.dumps(compare(servers, pairs, options), indent=1))
     return 0
 
 
