@@ -85,7 +85,8 @@ def difference_histograms(report: "ModelReport") -> Iterator[str]:
     for (a, b), differences in values.items():
         title = f"{names[b]} {MINUS} {names[a]}"
         equal = differences.count(0.0)
-        chart = draw_histogram(title, (a, b), histograms[a, b], largest)
+        is_flat = equal == len(differences)
+        chart = "" if is_flat else draw_histogram(title, (a, b), histograms[a, b], largest)
         caption = f"{system_name(b, names[b])} {MINUS} {system_name(a, names[a])}"
         address = selection_address(difference=f"{a}:{b}:0:0")
         ties = link(address, sentence_count(equal)) if equal else "No sentence"

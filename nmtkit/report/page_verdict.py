@@ -38,9 +38,16 @@ def _better(verdict: Verdict, names: Sequence[str]) -> str:
     measure = escape(verdict.measure)
     if not verdict.leads:
         return f"{leader} has {figure:.2f} {measure}. There is no other system to compare it with."
+    ahead = [lead for lead in verdict.leads if f"{lead.difference:z.2f}" != "0.00"]
+    if not ahead:
+        others = listed(names[lead.other] for lead in verdict.leads)
+        return f"{leader} and {others} have the same {measure}, {figure:.2f}."
     leads = listed(
-        f"{names[lead.other]} by <strong>{lead.difference:.2f}</strong>" for lead in verdict.leads
+        f"{names[lead.other]} by <strong>{lead.difference:.2f}</strong>" for lead in ahead
     )
+    if len(ahead) < len(verdict.leads):
+        same = listed(names[lead.other] for lead in verdict.leads if lead not in ahead)
+        leads += f", level with {same}"
     if verdict.significant is None:
         return f"{leader} has the highest {measure}, {figure:.2f}: it is ahead of {leads}."
     if verdict.significant:
@@ -87,7 +94,7 @@ def _evidence(verdict: Verdict, lead: Lead, samples: int) -> str:
     """Return p and interval of a lead, and what the other metrics say about it."""
     if lead.p is None or lead.low is None or lead.high is None:
         return ""
-    interval = f"{lead.low:.2f} to {lead.high:.2f}".replace("-", MINUS)
+    interval = f"{lead.low:z.2f} to {lead.high:z.2f}".replace("-", MINUS)
     agree, differ = [], []
     for title, leads in verdict.measure_leads.items():
         other = next(one for one in leads if one.other == lead.other)
@@ -96,7 +103,7 @@ def _evidence(verdict: Verdict, lead: Lead, samples: int) -> str:
         if other.difference > 0 and are_significant([other], verdict.corrected):
             agree.append(escape(title))
         else:
-            gain = f"{other.difference:+.2f}".replace("-", MINUS)
+            gain = f"{other.difference:+z.2f}".replace("-", MINUS)
             differ.append(f"{escape(title)} ({gain}, {format_p(other.p, samples)})")
     parts = [f"<strong>{format_p(lead.p, samples)}</strong>, 95 % interval {interval}"]
     if agree:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from nmtkit.evaluation.buckets import EvaluationSet
 from nmtkit.evaluation.comparison import ComparisonConfig, compare
 from nmtkit.report.page import render_page
+from nmtkit.report.page_tables import MINUS
 from nmtkit.report.page_verdict import verdict_rows
 from nmtkit.report.verdict import format_p, judge
 from tests.unit.report.reports import line, output, report
@@ -64,8 +65,18 @@ def test_a_difference_that_may_be_chance_has_none():
     assert "is better:" not in text_of(made)
 
 
-def test_equal_systems_have_no_winner():
-    assert judge(reported(a=worse(3), b=worse(3))).significant is False
+@pytest.mark.parametrize("samples", [0, 200])
+def test_equal_systems_have_no_winner(samples):
+    made = reported(samples=samples, a=worse(3), b=worse(3))
+    assert not judge(made).significant
+    text = text_of(made)
+    assert "have the same BLEU" in text and "0.00" not in text.partition("How sure")[0]
+    assert f"{MINUS}0.00" not in text and "-0.00" not in text
+
+
+def test_a_system_is_level_with_one_and_ahead_of_another():
+    text = text_of(reported(a=worse(3), b=worse(1), c=worse(3)))
+    assert re.search(r"ahead of <.*>b<.*, level with <.*>c<", text), text
 
 
 def test_a_winner_over_one_of_two_others_is_called_that():
