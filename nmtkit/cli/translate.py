@@ -24,6 +24,7 @@ from nmtkit.cli.translate_options import (
     translate_options,
 )
 from nmtkit.cli.writers import PLAIN, ConfidenceFormat, Format, alignment_line, translation_lines
+from nmtkit.errors import counted
 
 if TYPE_CHECKING:
     from nmtkit.inference.ensemble import Ensemble
@@ -235,11 +236,8 @@ def _write_translations(
             streams.translations.flush()
     _warn_unfinished(unfinished, number)
     if low:
-        done = "are marked" if confidence.marks else "were left empty"
-        warn(
-            f"{low} of {number} translations {done}: their confidence is below"
-            f" {confidence.minimum:g}"
-        )
+        done = "marked" if confidence.marks else "left empty"
+        warn(f"{_share(low, number)} {done}: confidence is below {confidence.minimum:g}")
 
 
 def _quoted(terms: Sequence[str]) -> str:
@@ -265,9 +263,14 @@ def _write_segmented(
 def _warn_unfinished(unfinished: int, number: int) -> None:
     if unfinished:
         warn(
-            f"{unfinished} of {number} translations are unfinished: they reached the maximum"
-            " length; --max-length-ratio sets it"
+            f"{_share(unfinished, number)} unfinished, at the maximum length;"
+            " --max-length-ratio sets it"
         )
+
+
+def _share(number: int, total: int) -> str:
+    """Return how many of all translations are so, and the verb."""
+    return f"{number:,} of {counted(total, 'translation')} {'is' if number == 1 else 'are'}"
 
 
 def _write(stream: TextIO, lines: list[str]) -> None:

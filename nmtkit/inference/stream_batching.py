@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar, cast, runtime_checkable
 
 from nmtkit.data.batch import sentences_per_batch
-from nmtkit.errors import DataError
+from nmtkit.errors import DataError, counted
 from nmtkit.io.compression import decompressed
 from nmtkit.io.inputs import announce_terminal, arriving_chunks, is_readable
 from nmtkit.io.lines import STANDARD, TOO_LONG, read_raw_lines
@@ -184,7 +184,7 @@ def windows_with_prefixes(
     if next(waiting, None) is not None:
         raise DataError(
             f"{_name_of(prefixes, 'prefixes')}:{count + 1}: {_name_of(lines, 'the input')} has"
-            f" only {count} lines; leave out prefixes that belong to no line"
+            f" only {counted(count, 'line')}; leave out prefixes that belong to no line"
         )
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nmtkit.errors import ConfigError, DataError, ModelError
+from nmtkit.errors import ConfigError, DataError, ModelError, counted
 from nmtkit.evaluation.bleu_tokenizer import is_spaced
 from nmtkit.evaluation.calibration_metrics import expected_calibration_error, roc_auc
 from nmtkit.evaluation.right_words import right_pieces, right_words
@@ -94,7 +94,7 @@ def calibrate(
     pairs = [(src, tgt) for src, tgt in read_parallel(*dev) if src.strip() and tgt.strip()]
     if len(pairs) < MIN_PAIRS:
         raise DataError(
-            f"{dev[0]}: {len(pairs)} lines with words; a calibration needs {MIN_PAIRS},"
+            f"{dev[0]}: {counted(len(pairs), 'line')} with words; a calibration needs {MIN_PAIRS},"
             " and better a thousand"
         )
     if len(pairs) < FEW_PAIRS:

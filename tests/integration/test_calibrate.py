@@ -66,7 +66,7 @@ def test_low_confidence_leaves_the_line_empty_or_marks_it(calibrated, nmtkit):
 
     all_empty = translate("--min-confidence", 1)
     assert all_empty.stdout == "\n" * len(LINES)
-    assert "4 of 5 translations were left empty: their confidence is below 1" in all_empty.stderr
+    assert "4 of 5 translations are left empty: confidence is below 1" in all_empty.stderr
     plain = translate().stdout.splitlines()
     assert translate("--min-confidence", 0).stdout.splitlines() == plain
     marked = translate("--min-confidence", 1, "--low-confidence", "mark")
@@ -169,4 +169,4 @@ def test_dev_sets_that_teach_nothing_are_refused(folder, corpus, nmtkit, tmp_pat
         (tmp_path / name).write_text("\n\none\n")
     empty = tmp_path / "src", tmp_path / "tgt"
     result = nmtkit("calibrate", folder, "--dev", *empty, status=1)
-    assert "1 lines with words; a calibration needs 2" in result.stderr
+    assert "1 line with words; a calibration needs 2" in result.stderr

@@ -170,8 +170,8 @@ class Adaptation:
         set_changes(examiner.sets, self.before, self.before, self.judge)
         self.report_seconds = clock.monotonic() - start
         log.info(
-            "%d corrections to learn, %d held out; %.1f s to translate the test sets once",
-            len(self.learned),
+            "%s to learn, %d held out; %.1f s to translate the test sets once",
+            counted(len(self.learned), "correction"),
             len(self.held_out),
             examiner.seconds,
         )
