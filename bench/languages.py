@@ -142,8 +142,8 @@ class OpenNMTRecurrent(OpenNMT):
 
 
 TRANSFORMER_RATE = 0.0015
-"""Highest learning rate of Transformers, when the warm-up ends. Vaswani et al. 2017 have 0.0007 with
-512 units and larger batches; by their formula a warm-up as short as here would make it 0.007."""
+"""Highest learning rate of Transformers, when the warm-up ends. Vaswani et al. 2017 have 0.0007,
+with 512 units and larger batches; after so short a warm-up their formula would give 0.007."""
 
 
 class OpenNMTTransformer(OpenNMTRecurrent):

@@ -250,7 +250,8 @@ class _FolderWriter:
         if settings.text.copy_names:
             learn_names(self.folder, self._paths(train), self.pool)
         if self._learns_subwords:
-            self._learn_subwords(self._paths(train), counts["train"].pairs)
+            with ProgressBar("learn subwords", ""):
+                self._learn_subwords(self._paths(train), counts["train"].pairs)
         if in_words:
             self.subword_folder = str(self.folder)
             counts["train"].tokens = self._split_train(self._paths(train))

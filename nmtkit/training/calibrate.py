@@ -31,6 +31,7 @@ from nmtkit.inference.translator import Translator
 from nmtkit.io.calibration_record import CalibrationRecord, write_calibration
 from nmtkit.io.lines import read_parallel
 from nmtkit.model_folder import LoadedModel
+from nmtkit.progress_bar import ProgressBar
 
 log = logging.getLogger("nmtkit")
 
@@ -132,7 +133,10 @@ def rate_lines(
 ) -> list[Rated]:
     """Translate lines, and return what is known about the translations and how good they are."""
     collector = FeatureCollector(reverse)
-    found = translator.with_features(collector).translate([src for src, _ in pairs])
+    translator = translator.with_features(collector)
+    bar = ProgressBar("translate the dev set", "lines", len(pairs))
+    bar.follow(translator.lines_done.count)
+    found = bar.run(translator.translate([src for src, _ in pairs]))
     best = [translations[0] for translations in found]
     qualities = sentence_qualities([t.text for t in best], [tgt for _, tgt in pairs])
     model = translator.ensemble.first

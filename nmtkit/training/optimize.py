@@ -152,6 +152,7 @@ def _dev_bleu(translator: Translator, pairs: Sequence[tuple[str, ...]]) -> float
     """Return sacreBLEU's BLEU in percent of the translated dev set."""
     language = translator.ensemble.first.config.text.tgt_language
     bar = ProgressBar("translate the dev set", "lines", len(pairs))
+    bar.follow(translator.lines_done.count)
     results = bar.run(translator.translate([src for src, _ in pairs]))
     hypotheses = [best[0].text for best in results]
     references = [tgt for _, tgt in pairs]

@@ -1,6 +1,7 @@
 """What commands show in a terminal: one progress bar, and a hint when they wait for input."""
 
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -68,6 +69,15 @@ COMMANDS: dict[str, tuple[list[object], str]] = {
         r"score: \d+ of 400 pairs",
     ),
     "check": (["check", "MODEL"], r"check: "),
+    "calibrate": (
+        ["calibrate", "COPY", "--dev", "SRC", "TGT"],
+        r"translate the dev set: \d+ of 400 lines",
+    ),
+    "prepare": (
+        ["prepare", "--train", "SRC", "TGT", "-o", "OUT"]
+        + ["-s", "en", "-t", "fr", "--subword", "bpe", "--workers", 1],
+        r"learn subwords: ",
+    ),
 }
 
 
@@ -78,6 +88,7 @@ def test_each_command_shows_how_far_it_is(
     words, expected = COMMANDS[name]
     places = {"MODEL": model, "SRC": lines[0], "TGT": lines[1], "OUT": tmp_path / "out.html"}
     places |= {f"OUT.{side}": tmp_path / f"out.{side}" for side in ("en", "fr")}
+    places["COPY"] = shutil.copytree(model, tmp_path / "copy")
     shown = run_in_terminal([places.get(str(w), w) for w in words], tmp_path / "stdout")
     assert_clean(shown, 80)
     assert any(re.match(expected, bar) for bar in bars(shown)), shown.text

@@ -21,6 +21,7 @@ from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.translator import Translator
 from nmtkit.io.parameters import Parameters, copy_parameters
 from nmtkit.model_folder import LoadedModel
+from nmtkit.progress_bar import ProgressBar
 from nmtkit.training.adaptation.corrections import Pair
 
 PROBE_LINES = 32
@@ -145,7 +146,9 @@ class Examiner:
 
     @staticmethod
     def _translate(lines: Sequence[str], translator: Translator) -> list[str]:
-        return [best[0].text for best in translator.translate(lines)]
+        bar = ProgressBar("translate the test sets", "lines", len(lines))
+        bar.follow(translator.lines_done.count)
+        return [best[0].text for best in bar.run(translator.translate(lines))]
 
 
 class Judge:

@@ -65,13 +65,13 @@ def test_settings_are_ours_unless_the_environment_has_its_own(
 def test_servers_are_measured_in_turns(tmp_path: Path, packages: Path) -> None:
     assert PAIR == {"source": "en", "target": "fr"}
     program = program_of(tmp_path, FAKE)
-    lines = [f"line {number} ." for number in range(20)]
+    pairs = [(f"line {number} .", f"le line {number} .") for number in range(20)]
     options = Namespace(clients=4, rounds=2)
     with (
         libretranslate(program, packages, 1, 4) as one,
         libretranslate(program, packages, 1, 4) as other,
     ):
-        result = compare({"one": one, "other": other}, lines, options)
+        result = compare({"one": one, "other": other}, pairs, options)
     assert one.process.poll() is not None and other.process.poll() is not None
     assert (result["lines"], result["clients"]) == (20, 4)
     for name in ("one", "other"):
@@ -80,6 +80,7 @@ def test_servers_are_measured_in_turns(tmp_path: Path, packages: Path) -> None:
         }
         assert result["medians"][name]["full"]["words_per_line"] == 4
         assert result["medians"][name]["full"]["lines_per_s"] > 0
+        assert result["medians"][name]["full"]["bleu"] == 100
     equal = [result["rounds"][name]["equal"] for name in ("one", "other")]
     rates = [[figures["requests_per_s"] for figures in rounds] for rounds in equal]
     assert rates[0] == rates[1]
