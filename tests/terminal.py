@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import json
 import os
 import pty
 import struct
@@ -54,18 +55,23 @@ def run_in_terminal(
     columns: int = 80,
     typed: bytes | None = None,
     terminal_stdout: bool = False,
+    forked: bool = True,
 ) -> Shown:
     """Run `nmtkit` in a fork whose stderr is a terminal; its bars appear at once.
 
     :param output: file for stdout.
     :param typed: bytes that are typed, so that stdin is the terminal, too; None: stdin is empty.
     :param terminal_stdout: stdout is the terminal, too.
+    :param forked: False: in a new process, which takes seconds to start. A fork of one in which
+        torch has had several threads cannot use several.
     """
     main, side = pty.openpty()
     fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = os.fork()
     if process == 0:
-        _run_and_exit([str(a) for a in arguments], output, side, typed is not None, terminal_stdout)
+        words = [str(argument) for argument in arguments]
+        run = _run_and_exit if forked else _run_anew
+        run(words, str(output), side, typed is not None, terminal_stdout)
     os.close(side)
     if typed:
         os.write(main, typed)
@@ -79,8 +85,19 @@ def run_in_terminal(
     return Shown(os.waitstatus_to_exitcode(status), written.decode(), stdout)
 
 
+def _run_anew(*arguments: object) -> None:
+    """Replace this process by one that does what `_run_and_exit` does."""
+    os.set_inheritable(int(str(arguments[2])), True)
+    code = "import json, sys; from tests.terminal import _run_and_exit as run; "
+    code += "run(*json.loads(sys.argv[1]))"
+    try:
+        os.execv(sys.executable, [sys.executable, "-c", code, json.dumps(arguments)])
+    finally:
+        os._exit(71)
+
+
 def _run_and_exit(
-    arguments: list[str], output: Path, terminal: int, types: bool, terminal_stdout: bool
+    arguments: list[str], output: str, terminal: int, types: bool, terminal_stdout: bool
 ) -> None:
     """Run a command with its streams in the terminal; never return."""
     status = 70

@@ -77,8 +77,8 @@ def difference_histograms(report: "ModelReport") -> Iterator[str]:
     histograms = {pair: histogram_of(differences, ends) for pair, differences in values.items()}
     yield "<h3>Differences of single sentences</h3>"
     yield (
-        '<p class="note">chrF of single sentences. Choose a bar to see its sentences; drag over'
-        " several bars, or hold Shift, for a range.</p>"
+        '<p class="note">chrF of single sentences. <span class="hint">Choose a bar to see its'
+        " sentences; drag over several bars, or hold Shift, for a range.</span></p>"
     )
     yield '<div class="charts">'
     largest = max(max(histogram.counts) for histogram in histograms.values())

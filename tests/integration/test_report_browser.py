@@ -346,7 +346,7 @@ def test_the_page_fits_a_phone(chrome: Chrome) -> None:
 def test_print_omits_interactive_controls(chrome: Chrome, tmp_path: Path) -> None:
     chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     shown = "return document.querySelector(arguments[0]).checkVisibility()"
-    hidden = (".tools", ".pager", "#translations", "#training", "#systems", "nav")
+    hidden = (".tools", ".pager", ".hint", "#translations", "#training", "#systems", "nav")
     assert [run_js(chrome, shown, part) for part in hidden] == [False] * len(hidden)
     assert all(run_js(chrome, shown, part) for part in ("#verdict", "#scores", "#errors"))
     run_js(chrome, "location.hash = '#translations?only=missing:1'")

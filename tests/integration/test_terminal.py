@@ -94,8 +94,10 @@ def test_each_command_shows_how_far_it_is(
     assert any(re.match(expected, bar) for bar in bars(shown)), shown.text
 
 
-@pytest.mark.parametrize("name", ["translate", "sample", "score", "align", "report"])
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(
+    ("name", "threads"),
+    [("translate", 1), ("translate", 2), ("sample", 1), ("score", 1), ("align", 1), ("report", 1)],
+)
 def test_a_bar_moves_while_a_window_of_lines_is_still_in_work(
     name: str, threads: int, model: Path, lines: tuple[Path, Path], tmp_path: Path
 ) -> None:
@@ -109,7 +111,7 @@ def test_a_bar_moves_while_a_window_of_lines_is_still_in_work(
         command = [name, model, "--source", lines[0], "--reference", lines[1], "-o", out]
         unit = "sentences"
     command += ["--batch-size", 25, "--threads", threads]
-    shown = run_in_terminal(command, tmp_path / "stdout")
+    shown = run_in_terminal(command, tmp_path / "stdout", forked=threads == 1)
     assert_clean(shown, 80)
     counts = [re.search(rf"(\d+) of 400 {unit}", bar) for bar in bars(shown)]
     numbers = [int(count[1]) for count in counts if count and "measure" not in count.string]
