@@ -99,7 +99,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--peers", type=Path, default=Path("build/bench/peers"), metavar="DIR")
     parser.add_argument("--work", type=Path, default=Path("build/bench/argos"), metavar="DIR")
     parser.add_argument("--pieces", type=int, default=8000)
-    parser.add_argument("--updates", type=int, default=2000)
+    parser.add_argument("--updates", type=int, default=1200)
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args(arguments)
     work, peers = options.work.absolute(), options.peers.absolute()
