@@ -115,8 +115,13 @@ class ProgressBar:
             yield item
             self.update()
 
-    def run(self, items: Iterable[Item]) -> Iterator[Item]:
-        """Open the bar, yield items and count them, and close it."""
+    def run(self, items: Iterable[Item], ahead: Callable[[], int] | None = None) -> Iterator[Item]:
+        """Open the bar, yield items and count them, and close it.
+
+        :param ahead: see `follow`; None: items are counted when they come.
+        """
+        if ahead is not None:
+            self.follow(ahead)
         with self:
             yield from self.track(items)
 

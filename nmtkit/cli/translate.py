@@ -159,18 +159,17 @@ def command(
             segmented = segmenter.segment(lines, tokenized, process_group)
             _write_segmented(bar.track(segmented), lines, streams, results.format)
             return
+        bar.follow(translator.lines_done.count)
         if markup or protect:
             from nmtkit.inference.markup_translator import MarkupTranslator, read_patterns
 
             keeper = MarkupTranslator(translator, markup, read_patterns(protect, bool(markup)))
             translations = keeper.translate(lines, results.n_best or 1, process_group)
         elif results.sample:
-            bar.follow(translator.lines_done.count)
             translations = translator.sample(
                 lines, results.sample, results.seed, tokenized, bool(alignments), process_group
             )
         else:
-            bar.follow(translator.lines_done.count)
             translations = translator.translate(
                 lines,
                 results.n_best or 1,

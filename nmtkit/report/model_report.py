@@ -157,8 +157,8 @@ def build_report(
     for name, folder, model in zip(names, folders, models, strict=False):
         log.info("%s: translating %s", name, counted(len(columns[0]), "sentence"))
         bar = ProgressBar(f"translate by {name}", "sentences", len(columns[0]))
-        bar.follow(model.translator.lines_done.count)
-        outputs[name] = list(bar.run(model.outputs(columns[0], tokenized)))
+        found = model.outputs(columns[0], tokenized)
+        outputs[name] = list(bar.run(found, model.translator.lines_done.count))
         cards.append(model.card(name, folder))
     for (name, path), lines in zip(settings.systems, columns[2:], strict=True):
         outputs[name] = [SystemOutput(test_text.target(line)) for line in lines]

@@ -135,8 +135,8 @@ def rate_lines(
     collector = FeatureCollector(reverse)
     translator = translator.with_features(collector)
     bar = ProgressBar("translate the dev set", "lines", len(pairs))
-    bar.follow(translator.lines_done.count)
-    found = bar.run(translator.translate([src for src, _ in pairs]))
+    results = translator.translate([src for src, _ in pairs])
+    found = bar.run(results, translator.lines_done.count)
     best = [translations[0] for translations in found]
     qualities = sentence_qualities([t.text for t in best], [tgt for _, tgt in pairs])
     model = translator.ensemble.first

@@ -152,9 +152,8 @@ def _dev_bleu(translator: Translator, pairs: Sequence[tuple[str, ...]]) -> float
     """Return sacreBLEU's BLEU in percent of the translated dev set."""
     language = translator.ensemble.first.config.text.tgt_language
     bar = ProgressBar("translate the dev set", "lines", len(pairs))
-    bar.follow(translator.lines_done.count)
-    results = bar.run(translator.translate([src for src, _ in pairs]))
-    hypotheses = [best[0].text for best in results]
+    results = translator.translate([src for src, _ in pairs])
+    hypotheses = [best[0].text for best in bar.run(results, translator.lines_done.count)]
     references = [tgt for _, tgt in pairs]
     tokenizer = choose_tokenizer(language)
     (score,) = evaluate(hypotheses, references, metrics=["sacrebleu"], tokenizer=tokenizer)

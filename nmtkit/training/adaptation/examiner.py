@@ -147,8 +147,8 @@ class Examiner:
     @staticmethod
     def _translate(lines: Sequence[str], translator: Translator) -> list[str]:
         bar = ProgressBar("translate the test sets", "lines", len(lines))
-        bar.follow(translator.lines_done.count)
-        return [best[0].text for best in bar.run(translator.translate(lines))]
+        results = bar.run(translator.translate(lines), translator.lines_done.count)
+        return [best[0].text for best in results]
 
 
 class Judge:
