@@ -313,16 +313,21 @@ def join_pieces(data: Data, pieces: Path, text: Path) -> Path:
 
 def scores_of(translation: Path, reference: Path, language: str) -> tuple[float, float]:
     """Return chrF and BLEU of a translation of the test set."""
+    from nmtkit.io.lines import read_lines
+
+    return scores_of_lines(list(read_lines(translation)), list(read_lines(reference)), language)
+
+
+def scores_of_lines(
+    lines: Sequence[str], references: Sequence[str], language: str
+) -> tuple[float, float]:
+    """Return chrF and BLEU of lines."""
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
 
-    from nmtkit.io.lines import read_lines
-
-    lines = list(read_lines(translation))
-    references = [list(read_lines(reference))]
     tokenizer = {"zh": "zh", "ja": "char"}.get(language, "13a")
-    bleu = BLEU(tokenize=tokenizer).corpus_score(lines, references).score
-    return CHRF().corpus_score(lines, references).score, bleu
+    bleu = BLEU(tokenize=tokenizer).corpus_score(lines, [references]).score
+    return CHRF().corpus_score(lines, [references]).score, bleu
 
 
 def options_of(arguments: Sequence[str]) -> argparse.Namespace:

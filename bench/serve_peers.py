@@ -23,6 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from languages import scores_of_lines
 from serve import CLIENTS, HOST, PAIR, ServerUnderTest, closed_loop, open_loop, server
 from timing import BenchError, exit_with, report_progress
 
@@ -113,7 +114,10 @@ def at_full_load(
     result = asyncio.run(closed_loop(one.port, lines, clients))
     processor = one.processor_seconds() - before
     words, seconds = sum(len(text.split()) for text in result["texts"]), result["seconds"]
-    quality = {"bleu": round(bleu(result["texts"], references), 1)} if references else {}
+    quality = {}
+    if references:
+        _, bleu = scores_of_lines(result["texts"], references, PAIR["target"])
+        quality = {"bleu": round(bleu, 1)}
     return quality | {
         "lines_per_s": round(len(lines) / seconds, 1),
         "words_per_s": round(words / seconds),
@@ -122,13 +126,6 @@ def at_full_load(
         "p99_ms": result["p99_ms"],
         "processor_ms_per_line": round(1000 * processor / len(lines), 2),
     }
-
-
-def bleu(texts: Sequence[str], references: Sequence[str]) -> float:
-    """Return the BLEU of translations."""
-    from sacrebleu import corpus_bleu
-
-    return corpus_bleu(list(texts), [list(references)]).score
 
 
 def idle(one: ServerUnderTest, lines: Sequence[str]) -> Figures:
@@ -150,15 +147,14 @@ def median_of(rounds: Sequence[Figures]) -> Figures:
 
 def compare(
     servers: Mapping[str, ServerUnderTest],
-    pairs: Sequence[tuple[str, str]],
+    lines: Sequence[str],
     options: argparse.Namespace,
+    references: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Measure servers in turns: full load, idle, half of their own and of the lower full load.
 
-    :param pairs: lines and their references; these are empty if there are none.
+    :param references: of all lines, for BLEU.
     """
-    lines = [line for line, _ in pairs]
-    references = [reference for _, reference in pairs if reference]
     for one in servers.values():
         asyncio.run(closed_loop(one.port, lines[:WARM_UP], options.clients))
     found: dict[str, dict[str, list[Figures]]] = {name: {} for name in servers}
@@ -206,11 +202,10 @@ def main(arguments: Sequence[str]) -> int:
     """Start both servers, and print what was measured."""
     options = options_of(arguments)
     PAIR.update(zip(PAIR, options.pair, strict=True))
-    files = [options.text, options.references or options.text]
+    files = filter(None, [options.text, options.references])
     texts = [file.read_text(encoding="utf-8").split("\n")[: options.lines] for file in files]
-    pairs = [pair for pair in zip(*texts, strict=True) if pair[0].strip()]
-    if not options.references:
-        pairs = [(line, "") for line, _ in pairs]
+    rows = [row for row in zip(*texts, strict=True) if row[0].strip()]
+    lines, *references = zip(*rows, strict=True)
     ours = ["--threads", str(options.threads), "--beam", str(options.beam)]
     ours += ["--fast"] if options.fast else []
     program = options.peers / "libretranslate" / "bin" / "libretranslate"
@@ -219,7 +214,7 @@ def main(arguments: Sequence[str]) -> int:
         libretranslate(program, options.argos, options.threads, options.beam) as peer,
     ):
         servers = {"nmtkit": nmtkit, "LibreTranslate": peer}
-        print(json.dumps(compare(servers, pairs, options), indent=1))
+        print(json.dumps(compare(servers, lines, options, *references), indent=1))
     return 0
 
 

@@ -65,13 +65,14 @@ def test_settings_are_ours_unless_the_environment_has_its_own(
 def test_servers_are_measured_in_turns(tmp_path: Path, packages: Path) -> None:
     assert PAIR == {"source": "en", "target": "fr"}
     program = program_of(tmp_path, FAKE)
-    pairs = [(f"line {number} .", f"le line {number} .") for number in range(20)]
+    lines = [f"line {number} ." for number in range(20)]
+    references = [f"le {line}" for line in lines]
     options = Namespace(clients=4, rounds=2)
     with (
         libretranslate(program, packages, 1, 4) as one,
         libretranslate(program, packages, 1, 4) as other,
     ):
-        result = compare({"one": one, "other": other}, pairs, options)
+        result = compare({"one": one, "other": other}, lines, options, references)
     assert one.process.poll() is not None and other.process.poll() is not None
     assert (result["lines"], result["clients"]) == (20, 4)
     for name in ("one", "other"):
