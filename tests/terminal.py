@@ -85,13 +85,16 @@ def run_in_terminal(
     return Shown(os.waitstatus_to_exitcode(status), written.decode(), stdout)
 
 
-def _run_anew(*arguments: object) -> None:
+def _run_anew(
+    arguments: list[str], output: str, terminal: int, types: bool, terminal_stdout: bool
+) -> None:
     """Replace this process by one that does what `_run_and_exit` does."""
-    os.set_inheritable(int(str(arguments[2])), True)
+    os.set_inheritable(terminal, True)
+    values = json.dumps([arguments, output, terminal, types, terminal_stdout])
     code = "import json, sys; from tests.terminal import _run_and_exit as run; "
     code += "run(*json.loads(sys.argv[1]))"
     try:
-        os.execv(sys.executable, [sys.executable, "-c", code, json.dumps(arguments)])
+        os.execv(sys.executable, [sys.executable, "-c", code, values])
     finally:
         os._exit(71)
 
