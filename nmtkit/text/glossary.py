@@ -2,24 +2,33 @@
 
 A glossary is a list of terms. On a line its terms are found as words, the longest first; where two
 overlap, the longer one counts, or the first of equal length. Case is ignored unless a term says
-otherwise. Scripts without blanks have no word boundaries, so there every character is a word.
+otherwise, and so is whether accents are marks of their own (Unicode's NFC and NFD). Scripts without
+blanks have no word boundaries, so there every character is a word. Combining marks, such as the
+vowels of Hindi, belong to the character before.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import NamedTuple
 
+from nmtkit.text.characters import as_ranges, combining_characters
 from nmtkit.text.scripts import IDEOGRAPHIC, KANA, UNSPACED_ALPHABETIC
 
 _UNSPACED = f"{IDEOGRAPHIC}{KANA}{UNSPACED_ALPHABETIC}"
 
-_WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+|[^\w\s]")
-"""A character of a script without blanks, a word, or a sign."""
+
+@cache
+def _words() -> re.Pattern[str]:
+    """Return the pattern of a character of a script without blanks, a word, or a sign."""
+    marks = f"[{as_ranges(combining_characters())}]*"
+    return re.compile(rf"[{_UNSPACED}]{marks}|(?:[^\W{_UNSPACED}]{marks})+|[^\w\s]{marks}")
 
 
 class Word(NamedTuple):
-    """A word of a text, with small letters, and the offsets where it begins and ends."""
+    """A word of a text, with small letters in NFC, and the offsets where it begins and ends."""
 
     folded: str
     start: int
@@ -130,12 +139,18 @@ class Glossary:
 
 def words_of(text: str) -> list[Word]:
     """Return the words and signs of a text."""
-    return [Word(found[0].casefold(), *found.span()) for found in _WORD.finditer(text)]
+    return [
+        Word(_composed(found[0].casefold()), *found.span()) for found in _words().finditer(text)
+    ]
 
 
 def has_same_words(one: str, other: str) -> bool:
     """Return whether two texts have the same words and signs, capitals included."""
-    return _WORD.findall(one) == _WORD.findall(other)
+    return _words().findall(_composed(one)) == _words().findall(_composed(other))
+
+
+def _composed(text: str) -> str:
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def contains(text: str, phrase: str) -> bool:

@@ -54,8 +54,13 @@ def is_spaced(character: str) -> bool:
 
 
 def is_in_word(character: str) -> bool:
-    """Return whether a character belongs to words, as in the words of a glossary; "" does not."""
-    return character.isalnum() or character == "_"
+    """Return whether a character belongs to words, as in the words of a glossary; "" does not.
+
+    Letters, digits, combining marks, joiners and `_` do.
+    """
+    if character.isalnum() or (character and character in f"_{_JOINERS}"):
+        return True
+    return bool(character) and unicodedata.category(character)[0] == "M"
 
 
 def unspaced_characters(text: str) -> int:

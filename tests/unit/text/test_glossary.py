@@ -29,6 +29,13 @@ def found(line: str, *sources: str) -> list[str]:
         ("我们打开设置。", ["设置", "打开"], ["打开", "设置"]),
         ("設定を開く", ["設定"], ["設定"]),
         ("STRASSE und Straße", ["straße"], ["STRASSE", "Straße"]),
+        ("un e\u0301cran, un écran", ["écran"], ["e\u0301cran", "écran"]),
+        ("un écran", ["e\u0301cran", "cran", "e"], ["écran"]),
+        ("une e\u0301cole", ["e", "cole"], []),
+        ("कामना और काम", ["काम"], ["काम"]),
+        ("نمی\u200cخواهم", ["خواهم"], []),
+        ("か\u3099く", ["がく"], ["か\u3099く"]),
+        ("การเปิด", ["เปิด"], ["เปิด"]),
         ("", ["a"], []),
         ("a a a", ["a a"], ["a a"]),
     ],
@@ -40,6 +47,8 @@ def test_terms_are_found(line: str, sources: list[str], expected: list[str]) -> 
 def test_case_counts_where_an_entry_says_so() -> None:
     words = Glossary([Term("Save", ("x",), case_sensitive=True)])
     assert [one.start for one in words.find("save Save SAVE")] == [5]
+    accented = Glossary([Term("Éa", ("x",), case_sensitive=True)])
+    assert [one.start for one in accented.find("éa E\u0301a")] == [3]
 
 
 def test_of_equal_terms_the_first_counts() -> None:
