@@ -8,6 +8,7 @@ from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.translator import Translator
 from nmtkit.io.fast_record import FAST_FILE, LEXICON_FILE, read_fast_record
 from nmtkit.io.parameters import CHECKSUM_KEY, read_metadata
+from nmtkit.models.fast.int8 import is_int8_fast
 from nmtkit.text.lexicon import Lexicon
 
 log = logging.getLogger("nmtkit")
@@ -18,8 +19,8 @@ def fast_translator(
 ) -> Translator:
     """Return a translator that uses 8-bit products and candidates where they were checked.
 
-    8-bit products need the record of every model, candidates that of the first. One warning says
-    what is missing.
+    8-bit products need the record of every model and a processor that multiplies them fast,
+    candidates the record of the first model. One warning says what is missing.
 
     :param folders: the model folders of the ensemble.
     :raises ModelError: a record or a lexical table is damaged, or the parameters are others.
@@ -33,14 +34,18 @@ def fast_translator(
             record.check_lexicon(folder)
         records.append(record)
     on_cpu = all(member.device.type == "cpu" for member in ensemble.members)
-    quantize = on_cpu and all(record is not None and record.quantize for record in records)
+    checked = all(record is not None and record.quantize for record in records)
+    quantize = on_cpu and is_int8_fast() and checked
     has_lexicon = records[0] is not None and bool(records[0].lexicon)
     missing = [] if quantize else ["8-bit products"] if on_cpu else ["8-bit products, on a CPU"]
     missing += [] if has_lexicon else ["candidates"]
     if missing:
         without = [str(f) for f, record in zip(paths, records, strict=True) if record is None]
-        reason = f"no {FAST_FILE} in {', '.join(without)}: run 'nmtkit optimize'" if without else ""
-        log.warning("--fast goes without %s%s", " and ".join(missing), reason and f" ({reason})")
+        reasons = [f"no {FAST_FILE} in {', '.join(without)}: run 'nmtkit optimize'"] * bool(without)
+        if checked and on_cpu and not quantize:
+            reasons.append("this processor multiplies 8 bits slowly")
+        reason = f" ({'; '.join(reasons)})" if reasons else ""
+        log.warning("--fast goes without %s%s", " and ".join(missing), reason)
     translator = Translator(ensemble, batch_size=batch_size, quantize=quantize)
     if not has_lexicon:
         return translator

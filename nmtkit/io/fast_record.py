@@ -36,7 +36,8 @@ class FastRecord:
 
     parameters: checksum of the parameters. lexicon: SHA-256 of the lexical table, "" for none.
     quantize: 8-bit products are good enough.
-    pairs: pairs of the dev set. bleu, fast_bleu: BLEU in percent without and with both.
+    pairs: pairs of the dev set. bleu, fast_bleu: BLEU in percent without and with what is used.
+    speed: time without it over time with it, on the machine and the dev set of the check.
     """
 
     parameters: str
@@ -45,10 +46,11 @@ class FastRecord:
     pairs: int
     bleu: float
     fast_bleu: float
+    speed: float
 
     @property
     def contents(self) -> str:
-        """Say what the model may use, for messages."""
+        """Say what the model may use, for messages; "" for nothing."""
         parts = ["candidates"] if self.lexicon else []
         return " and ".join([*parts, "8-bit products"] if self.quantize else parts)
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from nmtkit.io.fast_record import read_fast_record, write_fast_record
+from nmtkit.training.optimize import PLAIN, WAYS, Trial
 
 
 @pytest.fixture
@@ -22,9 +23,17 @@ def optimize(nmtkit, corpus, folder):
     return lambda *options, status=0: nmtkit(*words, *options, status=status)
 
 
-def test_fast_translation_is_that_of_the_table_and_8_bits(optimize, nmtkit, folder):
-    record = json.loads(optimize("--json", "--max-loss", 100).stdout)
+def record_of(folder):
+    record = read_fast_record(folder)
+    assert record is not None
+    return record
+
+
+def test_fast_translation_is_that_of_the_table_and_8_bits(optimize, nmtkit, folder, trials):
+    trials((50, 2), (50, 1), (50, 3), (50, 3))
+    record = json.loads(optimize("--json").stdout)
     assert record["quantize"] and record["lexicon"] and record["pairs"] > 0
+    assert record["speed"] == 2
     lines = "one two\nthree\n"
     fast = nmtkit("translate", "-m", folder, "--fast", "--scores", input=lines)
     by_hand = ["--quantize", "--candidates", folder / "lexicon.gz"]
@@ -33,7 +42,8 @@ def test_fast_translation_is_that_of_the_table_and_8_bits(optimize, nmtkit, fold
     assert nmtkit("check", folder).stdout.endswith(" checked, no errors\n")
 
 
-def test_a_table_of_fewer_pairs_is_smaller(optimize, folder):
+def test_a_table_of_fewer_pairs_is_smaller(optimize, folder, trials):
+    trials((50, 2), (50, 1), (50, 3), (50, 3))
     sizes = []
     for pairs in (2, 1000):
         optimize("--max-pairs", pairs, "--max-loss", 100)
@@ -51,8 +61,7 @@ def test_fast_says_what_is_missing(nmtkit, folder):
 
 def test_other_parameters_make_the_files_stale(optimize, nmtkit, folder):
     optimize("--max-loss", 100)
-    record = read_fast_record(folder)
-    assert record is not None
+    record = record_of(folder)
     write_fast_record(folder, replace(record, parameters="0" * 64))
     found = nmtkit("check", folder).stdout
     problem = "the parameters have changed since; run 'nmtkit optimize' again"
@@ -61,8 +70,9 @@ def test_other_parameters_make_the_files_stale(optimize, nmtkit, folder):
     assert f"fast.json: stale: {problem}" in result.stderr
 
 
-def test_a_changed_table_is_an_error(optimize, nmtkit, folder):
-    optimize("--max-loss", 100)
+def test_a_changed_table_is_an_error(optimize, nmtkit, folder, trials):
+    trials((50, 2), (50, 1), (50, 3), (50, 3))
+    optimize()
     (folder / "lexicon.gz").write_bytes(b"un one 1.0\n")
     found = nmtkit("check", folder, status=1).stdout
     assert f"error: {folder}/lexicon.gz: changed or damaged" in found
@@ -70,26 +80,68 @@ def test_a_changed_table_is_an_error(optimize, nmtkit, folder):
     assert "lexicon.gz: changed or damaged" in result.stderr and result.stdout == ""
 
 
-def test_too_high_a_loss_writes_nothing(optimize, folder, monkeypatch):
-    scores = iter([50.0, 49.0, 49.5, 49.6])
-    monkeypatch.setattr("nmtkit.training.optimize._dev_bleu", lambda *_: next(scores))
+@pytest.fixture
+def trials(monkeypatch):
+    """Return a function that sets what the ways to translate the dev set give: BLEU, seconds."""
+
+    def set_trials(*figures):
+        of_way = {
+            way: Trial(float(bleu), float(seconds))
+            for way, (bleu, seconds) in zip((PLAIN, *WAYS), figures, strict=True)
+        }
+        monkeypatch.setattr("nmtkit.training.optimize._try_way", lambda way, *_: of_way[way])
+
+    return set_trials
+
+
+def test_too_high_a_loss_writes_nothing(optimize, folder, trials):
+    trials((50, 9), (49, 1), (49.5, 1), (49.6, 1))
     result = optimize(status=1)
     assert "every way to translate faster loses more than 0.3 BLEU" in result.stderr
     assert not (folder / "lexicon.gz").exists() and not (folder / "fast.json").exists()
 
 
 @pytest.mark.parametrize(
-    ("losses", "candidates", "quantize"),
-    [([0.3], True, True), ([0.4, 0.1], True, False), ([0.4, 0.4, 0.1], False, True)],
+    ("figures", "candidates", "quantize", "said"),
+    [
+        (
+            [(49.7, 2), (50, 3), (50, 4)],
+            True,
+            True,
+            "49.70 with candidates and 8-bit products, 4.0",
+        ),
+        ([(49.6, 2), (49.9, 3), (50, 4)], True, False, "49.90 with candidates, 2.7 times as fast"),
+        ([(49, 2), (49, 3), (49.9, 4)], False, True, "49.90 with 8-bit products, 2.0 times"),
+        ([(50, 60), (50, 5), (50, 50)], True, False, "50.00 with candidates, 1.6 times as fast"),
+        ([(50, 60), (50, 8.1), (50, 50)], False, False, "nothing is faster on this machine"),
+    ],
 )
 def test_the_fastest_way_that_loses_little_is_kept(
-    optimize, folder, monkeypatch, losses, candidates, quantize
+    optimize, nmtkit, folder, trials, figures, candidates, quantize, said
 ):
-    scores = iter([50.0, *(50.0 - loss for loss in losses)])
-    monkeypatch.setattr("nmtkit.training.optimize._dev_bleu", lambda *_: next(scores))
-    record = json.loads(optimize("--json").stdout)
-    assert bool(record["lexicon"]) == candidates == (folder / "lexicon.gz").exists()
-    assert record["quantize"] == quantize
+    trials((50, 8), *figures)
+    assert f"dev BLEU 50.00; {said}" in optimize().stdout
+    record = record_of(folder)
+    assert bool(record.lexicon) == candidates == (folder / "lexicon.gz").exists()
+    assert record.quantize == quantize
+    assert nmtkit("check", folder).stdout.endswith(" checked, no errors\n")
+    assert nmtkit("translate", "-m", folder, "--fast", input="one\n").stdout.count("\n") == 1
+
+
+def test_a_processor_without_fast_8_bit_products_goes_without(
+    optimize, nmtkit, folder, monkeypatch
+):
+    optimize("--max-loss", 100)
+    write_fast_record(folder, replace(record_of(folder), quantize=True))
+    for module in ("inference.fast", "training.optimize", "models.fast.int8"):
+        monkeypatch.setattr(f"nmtkit.{module}.is_int8_fast", lambda: False)
+    fast = nmtkit("translate", "-m", folder, "--fast", input="one two\n")
+    assert "--fast goes without 8-bit products" in fast.stderr
+    assert "(this processor multiplies 8 bits slowly)" in fast.stderr
+    by_hand = nmtkit("translate", "-m", folder, "--quantize", input="one two\n")
+    assert "--quantize: this processor multiplies 8 bits slowly" in by_hand.stderr
+    optimize("--max-loss", 100)
+    assert not record_of(folder).quantize
 
 
 @pytest.mark.parametrize("option", ["--quantize", "--candidates x"])

@@ -1,26 +1,65 @@
 """8-bit matrix products for search, and 8-bit annotations.
 
 Column j of a matrix is stored as integers from -127 to 127 and their scale s_j. The rows multiplied
-by it are quantized at run time, each with its own scale. The product is the integer product, exact
-in 32 bits, times both scales. Rows share no scale, so a sentence's translation does not depend on
-the other sentences of the batch.
+by it are quantized at run time: divided by their largest number, and rounded. The product is the
+integer product, exact in 32 bits, times both scales. Rows share no scale, so a sentence's
+translation does not depend on the other sentences of the batch.
+
+Processors with VNNI (AVX-512) multiply rows of integers from -127 to 127. On other x86 processors
+FBGEMM multiplies rows from -64 to 64. Elsewhere products are slow; see `is_int8_fast`.
 
 The values that attention averages are also stored in 8 bits, with a scale and an offset for each
 row.
 """
 
 import copy
+import functools
 from typing import TypeAlias
 
 import torch
 from torch import Tensor
 
-from nmtkit.models.fast.matmul import BFloat16Matrix, Prepacked, addmm, matmul
-from nmtkit.models.fast.torch_private import int_matmul, pack_rows, sum_packed_rows
+from nmtkit.models.fast.matmul import (
+    BFloat16Matrix,
+    Prepacked,
+    addmm,
+    matmul,
+    products_of_lists,
+)
+from nmtkit.models.fast.torch_private import (
+    MAX_FBGEMM_ROW,
+    fbgemm_pack,
+    fbgemm_product,
+    has_fbgemm,
+    has_private,
+    int_matmul,
+    pack_rows,
+    sum_packed_rows,
+)
 from nmtkit.models.precision import Precision
 
 MAX_INT8 = 127
 """The largest integer used; -128 is left out so that the range is symmetric."""
+
+
+@functools.cache
+def _has_vnni() -> bool:
+    return bool(torch.cpu.get_capabilities().get("avx512_vnni")) and has_private("_int_mm")
+
+
+@functools.cache
+def _uses_fbgemm() -> bool:
+    return not _has_vnni() and has_fbgemm()
+
+
+def is_int8_fast() -> bool:
+    """Return True if this processor, with this torch, multiplies 8-bit integers fast."""
+    return _has_vnni() or _uses_fbgemm()
+
+
+def _max_row() -> int:
+    """Return the largest integer in the rows of a product."""
+    return MAX_FBGEMM_ROW if _uses_fbgemm() else MAX_INT8
 
 
 class Int8Matrix:
@@ -30,25 +69,32 @@ class Int8Matrix:
     """
 
     def __init__(self, matrix: Tensor) -> None:
-        self._scales = _scales(matrix, dim=0)  # [1, w]
+        tiny = torch.finfo(matrix.dtype).tiny
+        scales = matrix.abs().amax(0).clamp_(min=MAX_INT8 * tiny).div_(MAX_INT8)  # [w]
         # Transposed, so that columns can be selected quickly.
-        self._int8 = _round(matrix, self._scales).t().contiguous()
+        integers = (matrix / scales).round_().to(torch.int8).t().contiguous()
+        self._store(integers, scales)
 
-    def columns(self, columns: Tensor | slice) -> "Int8Matrix":
+    def _store(self, integers: Tensor, scales: Tensor) -> None:
+        """Keep M. Shapes: [w, n]; [w]."""
+        self._integers, self._scales = integers, scales
+        self._packed = fbgemm_pack(integers, scales) if _uses_fbgemm() else None
+
+    def columns(self, columns: Tensor) -> "Int8Matrix":
         """Return the matrix of the selected columns."""
         selected = copy.copy(self)
-        selected._scales, selected._int8 = self._scales[:, columns], self._int8[columns]
+        selected._store(self._integers.index_select(0, columns), self._scales[columns])
         return selected
 
     def matmul(self, a: Tensor) -> Tensor:
         """Return a M. Shapes: [N, n]; the result: [N, w]."""
-        product, scales = self.int_matmul(a)
-        return (product * self._scales).mul_(scales)
+        scales = row_scales(a)
+        return self.product(a / scales).mul_(scales)
 
     def addmm(self, addend: Tensor, a: Tensor) -> Tensor:
         """Return addend + a M. Shapes: [N, w] or [w]; [N, n]; the result: [N, w]."""
-        product, scales = self.int_matmul(a)
-        return torch.addcmul(addend, product * self._scales, scales)
+        scales = row_scales(a)
+        return torch.addcmul(addend, self.product(a / scales), scales)
 
     def logits_at_columns(self, a: Tensor, addend: Tensor, columns: Tensor) -> Tensor:
         """Return each row's own list of columns of a M + addend.
@@ -61,20 +107,27 @@ class Int8Matrix:
         :param columns: Shape: [N, c].
         :return: Shape: [N, c].
         """
-        scales = _scales(a, dim=1)
-        rows = _round(a, scales).to(a.dtype).unsqueeze(1)  # [N, 1, n]
-        matrices = self._int8[columns.flatten()].to(a.dtype).view(*columns.shape, -1)  # [N, c, n]
-        product = torch.bmm(rows, matrices.transpose(1, 2)).squeeze(1)  # [N, c]
-        return torch.addcmul(addend[columns], product * self.scales_at(columns), scales)
+        scales = row_scales(a)
+        rows = (a / scales).mul_(_max_row()).round_()
+        product = products_of_lists(rows, self._integers, columns)
+        return torch.addcmul(addend[columns], product * self._integer_scales[columns], scales)
 
-    def scales_at(self, columns: Tensor) -> Tensor:
-        """Return the columns' scales, in the shape of `columns`."""
-        return self._scales[0][columns]
+    def product(self, rows: Tensor) -> Tensor:
+        """Return the product of rows with numbers from -1 to 1. Shapes: [N, n]; [N, w]."""
+        if self._packed is not None:
+            return fbgemm_product(rows.float(), self._packed).to(rows.dtype)
+        integers = (rows * MAX_INT8).round_().to(torch.int8)
+        return int_matmul(integers, self._integers.t()) * self._integer_scales
 
-    def int_matmul(self, a: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the integer product [N, w], int32, and the scales of its rows [N, 1]."""
-        scales = _scales(a, dim=1)
-        return int_matmul(_round(a, scales), self._int8.t()), scales
+    @property
+    def _integer_scales(self) -> Tensor:
+        """What the columns of an integer product are multiplied by. Shape: [w]."""
+        return self._scales / _max_row()
+
+
+def row_scales(rows: Tensor) -> Tensor:
+    """Return the largest absolute number of each row, at least a tiny one. [..., n] to [..., 1]."""
+    return rows.abs().amax(-1, keepdim=True).clamp_(min=torch.finfo(rows.dtype).tiny)
 
 
 Matrix: TypeAlias = Tensor | Prepacked | BFloat16Matrix | Int8Matrix
@@ -87,17 +140,14 @@ class Int8Matrices:
     """
 
     def __init__(self, matrices: Tensor) -> None:
-        self._scales = _scales(matrices, dim=1)  # [D, 1, w]
-        self._int8 = _round(matrices, self._scales).transpose(1, 2).contiguous()
+        self._matrices = [Int8Matrix(matrix) for matrix in matrices]
 
     def addmm(self, addend: Tensor, a: Tensor) -> Tensor:
         """Return addend_d + a_d M_d. Shapes: [D, N, w]; [D, N, n]; the result: [D, N, w]."""
-        scales = _scales(a, dim=2)
-        int_rows = _round(a, scales)
-        product = torch.empty_like(addend, dtype=torch.int32, memory_format=torch.contiguous_format)
-        for rows, matrix, out in zip(int_rows, self._int8, product, strict=True):
-            int_matmul(rows, matrix.t(), out=out)
-        return torch.addcmul(addend, product * self._scales, scales)
+        scales = row_scales(a)
+        pairs = zip(self._matrices, a / scales, strict=True)
+        product = torch.stack([matrix.product(rows) for matrix, rows in pairs])
+        return torch.addcmul(addend, product, scales)
 
 
 def linear(a: Tensor, matrix: Matrix, addend: Tensor | None = None) -> Tensor:
@@ -153,12 +203,3 @@ def weighted_sums(weights: Tensor, values: Tensor) -> Tensor:
     bags = torch.arange(0, len(positions), length)
     sums = sum_packed_rows(rows, positions, bags, weights.float().flatten())
     return sums.view(sentences, k, -1).to(weights.dtype)
-
-
-def _scales(values: Tensor, dim: int) -> Tensor:
-    tiny = torch.finfo(values.dtype).tiny
-    return values.abs().amax(dim, keepdim=True).clamp_(min=MAX_INT8 * tiny).div_(MAX_INT8)
-
-
-def _round(values: Tensor, scales: Tensor) -> Tensor:
-    return (values / scales).round_().to(torch.int8)

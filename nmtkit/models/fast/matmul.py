@@ -24,6 +24,9 @@ from nmtkit.models.fast import torch_private
 LARGE_SIZE = 3 << 18
 """Elements of a matrix that oneDNN multiplies faster than MKL with any number of rows."""
 
+GATHERED_NUMBERS = 1 << 19
+"""Numbers that `products_of_lists` gathers at a time."""
+
 
 def _min_onednn_size() -> int:
     """Return `MIN_ONEDNN_SIZE` for this processor."""
@@ -118,6 +121,26 @@ def addmm_transposed_(total: Tensor, a: Tensor, b: Tensor) -> None:
         total.addmm_(a.t(), b)
     else:
         total += a.t() @ b
+
+
+def products_of_lists(a: Tensor, columns_of_B: Tensor, lists: Tensor) -> Tensor:
+    """Return each row's own list of columns of a B.
+
+    The columns are gathered for some rows at a time, so that they stay in the processor's cache.
+
+    :param a: Shape: [N, n].
+    :param columns_of_B: B transposed, of any type. Shape: [w, n].
+    :param lists: numbers of columns. Shape: [N, c].
+    :return: Shape: [N, c].
+    """
+    size = max(1, lists.size(1) * a.size(1))
+    step = max(1, GATHERED_NUMBERS // size) if a.device.type == "cpu" else max(1, len(a))
+    products = []
+    for rows, part in zip(torch.split(a, step), torch.split(lists, step), strict=True):
+        columns = columns_of_B.index_select(0, part.flatten()).to(a.dtype)
+        columns = columns.view(*part.shape, a.size(1)).transpose(1, 2)  # [r, n, c]
+        products.append(torch.bmm(rows.unsqueeze(1), columns).squeeze(1))
+    return torch.cat(products) if len(products) > 1 else products[0]
 
 
 class Prepacked:

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from nmtkit.models.base import CandidateLayer, LogitLayer, OutputLayer, padded_shard
-from nmtkit.models.fast.int8 import Int8Matrix, Matrix, linear
-from nmtkit.models.fast.matmul import BFloat16Matrix, Prepacked
+from nmtkit.models.fast.int8 import Int8Matrix, Matrix, linear, row_scales
+from nmtkit.models.fast.matmul import BFloat16Matrix, Prepacked, products_of_lists
 from nmtkit.models.precision import Precision
 
 
@@ -33,7 +33,7 @@ class FastOutputLayer(OutputLayer):
     def logits_of(self, readout: Tensor, words: Tensor) -> Tensor:
         """Return the logits of each row's own list of words; see `OutputLayer.logits_of`."""
         if self.int8 is None:
-            return super().logits_of(readout, words)
+            return products_of_lists(readout, self.W, words) + self.bias[words]
         return self.int8.logits_at_columns(readout, self.bias, words)
 
     def for_candidates(self, lists: Tensor) -> CandidateLayer:
@@ -109,24 +109,22 @@ class UnionLayer:
         # Position of each candidate in the union.
         self._columns = (in_union.cumsum(0) - 1)[words].unsqueeze(1)  # [B, 1, C]
         self._bias = bias[words].masked_fill_(lists < 0, -torch.inf).unsqueeze(1)
-        self._scales = None if int8 is None else int8.scales_at(words).unsqueeze(1)
         self._matrix: Matrix = W[union].t() if int8 is None else int8.columns(union)
 
     def select(self, rows: Tensor) -> "UnionLayer":
         """Keep the sentences `rows`."""
         selected = copy.copy(self)
         selected._columns, selected._bias = self._columns[rows], self._bias[rows]
-        selected._scales = None if self._scales is None else self._scales[rows]
         return selected
 
     def logits(self, readout: Tensor) -> Tensor:
         """Return the logits of each sentence's words. [B, k, l] to [B, k, C]."""
         k, rows = readout.size(1), readout.flatten(0, 1)
-        if isinstance(self._matrix, Int8Matrix) and self._scales is not None:
-            product, row_scales = self._matrix.int_matmul(rows)
-            logits = self._pick(product, k) * self._scales
-            return torch.addcmul(self._bias, logits, row_scales.view(*readout.shape[:2], 1))
-        return self._pick(linear(rows, self._matrix), k).add_(self._bias)
+        if not isinstance(self._matrix, Int8Matrix):
+            return self._pick(linear(rows, self._matrix), k).add_(self._bias)
+        scales = row_scales(readout)
+        product = self._pick(self._matrix.product(rows / scales.flatten(0, 1)), k)
+        return torch.addcmul(self._bias, product, scales)
 
     def _pick(self, values: Tensor, k: int) -> Tensor:
         """Select each sentence's columns of the union. [B * k, u] to [B, k, C]."""

@@ -9,6 +9,7 @@ Tested with torch 2.13.0.
 """
 
 import functools
+import warnings
 from collections.abc import Sequence
 
 import torch
@@ -16,6 +17,10 @@ from torch import Tensor
 
 QUANTIZATION_STEPS = 255
 """Steps between the smallest and the largest value of a row in 8 bits."""
+
+MAX_FBGEMM_ROW = 64
+"""The largest integer in the rows that FBGEMM multiplies. Without VNNI it adds pairs of products in
+16 bits, which hold 2 x 2 x 64 x 127."""
 
 
 def onednn_pack(weight: Tensor, rows: int) -> Tensor:
@@ -42,17 +47,61 @@ def has_private(name: str) -> bool:
     return True
 
 
-def int_matmul(a: Tensor, b: Tensor, out: Tensor | None = None) -> Tensor:
+def int_matmul(a: Tensor, b: Tensor) -> Tensor:
     """Return the exact product of int8 matrices. Shapes: [N, n]; [n, w]; int32 [N, w]."""
-    if not has_private("_int_mm"):
-        product = plain_int_matmul(a, b)
-        return product if out is None else out.copy_(product)
-    return torch._int_mm(a, b) if out is None else torch._int_mm(a, b, out=out)
+    return torch._int_mm(a, b) if has_private("_int_mm") else plain_int_matmul(a, b)
 
 
 def plain_int_matmul(a: Tensor, b: Tensor) -> Tensor:
     """Compute `int_matmul` in float64, which is exact for such integers."""
     return (a.double() @ b.double()).to(torch.int32)
+
+
+@functools.cache
+def has_fbgemm() -> bool:
+    """Return True if this torch has FBGEMM's 8-bit products, and they work on this processor."""
+    if "fbgemm" not in torch.backends.quantized.supported_engines:
+        return False
+    one = torch.ones(1, 1, dtype=torch.int8)
+    try:
+        return bool(fbgemm_product(one.float(), fbgemm_pack(one, torch.ones(1))) == 1)
+    except (AttributeError, NotImplementedError, RuntimeError, TypeError):
+        return False
+
+
+def fbgemm_pack(integers: Tensor, scales: Tensor) -> object:
+    """Return a matrix W in the layout in which FBGEMM multiplies it.
+
+    :param integers: int8, from -127 to 127. Shape: [w, n].
+    :param scales: W is the integers times these. Shape: [w].
+    """
+    engine = torch.backends.quantized.engine
+    torch.backends.quantized.engine = "fbgemm"
+    try:
+        with warnings.catch_warnings():
+            # It says that a later torch removes this; `has_fbgemm` then returns False.
+            warnings.filterwarnings("ignore", message=".*quantize", category=UserWarning)
+            offsets = torch.zeros(len(scales), dtype=torch.long)
+            W = torch._make_per_channel_quantized_tensor(integers, scales.double(), offsets, 0)
+        packed: object = torch.ops.quantized.linear_prepack(W, None)
+        return packed
+    finally:
+        torch.backends.quantized.engine = engine
+
+
+def fbgemm_product(rows: Tensor, packed: object) -> Tensor:
+    """Return a W^T, where a are rows rounded to multiples of 1 / MAX_FBGEMM_ROW.
+
+    The integers' product is exact up to 2^24.
+
+    :param rows: float32, from -1 to 1. Shape: [N, n].
+    :param packed: W, from `fbgemm_pack`.
+    :return: float32. Shape: [N, w].
+    """
+    product: Tensor = torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32(
+        rows, 1 / MAX_FBGEMM_ROW, MAX_FBGEMM_ROW, packed
+    )
+    return product
 
 
 def pack_rows(rows: Tensor) -> Tensor:

@@ -20,7 +20,7 @@ from nmtkit.io.folder_files import regular_file_sha256
 def record(tmp_path):
     (tmp_path / LEXICON_FILE).write_bytes(b"le the 0.5\n")
     sha256 = regular_file_sha256(tmp_path / LEXICON_FILE)
-    record = FastRecord("0" * 64, sha256, True, 7, 31.5, 31.25)
+    record = FastRecord("0" * 64, sha256, True, 7, 31.5, 31.25, 2.5)
     write_fast_record(tmp_path, record)
     return record
 
@@ -34,10 +34,14 @@ def test_a_record_is_read_as_written(tmp_path, record):
 
 @pytest.mark.parametrize(
     ("lexicon", "quantize", "contents"),
-    [("1" * 64, True, "candidates and 8-bit products"), ("", True, "8-bit products")],
+    [
+        ("1" * 64, True, "candidates and 8-bit products"),
+        ("", True, "8-bit products"),
+        ("", False, ""),
+    ],
 )
 def test_contents_are_named(lexicon, quantize, contents):
-    assert FastRecord("0" * 64, lexicon, quantize, 7, 31.5, 31.25).contents == contents
+    assert FastRecord("0" * 64, lexicon, quantize, 7, 31.5, 31.25, 2.5).contents == contents
 
 
 def test_other_parameters_and_tables_are_refused(tmp_path, record):

@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from nmtkit.models.fast import embedding_cache, matmul
+from nmtkit.models.fast import embedding_cache, int8, matmul, torch_private
 from nmtkit.models.fast.embedding_cache import EmbeddingCache
 from nmtkit.models.fast.int8 import (
+    MAX_INT8,
     Int8Matrices,
     Int8Matrix,
     linear,
@@ -22,13 +23,24 @@ def draw(*shape, seed=1):
     return torch.randn(*shape, generator=random)
 
 
+@pytest.fixture(params=["processor", "fbgemm", "vnni"])
+def kernel(request, monkeypatch):
+    """Each library in turn; the largest integer in its rows."""
+    if request.param != "processor":
+        uses_fbgemm = request.param == "fbgemm"
+        if uses_fbgemm and not torch_private.has_fbgemm():
+            pytest.skip("this torch has no FBGEMM")
+        monkeypatch.setattr(int8, "_uses_fbgemm", lambda: uses_fbgemm)
+    return torch_private.MAX_FBGEMM_ROW if int8._uses_fbgemm() else MAX_INT8
+
+
 @pytest.mark.parametrize("kind", [lambda matrix: matrix, Int8Matrix])
-def test_products_of_integers_are_exact(kind):
-    """Every row and column has a 127, so that each scale is 1."""
+def test_products_of_integers_are_exact_up_to_their_scales(kind, kernel):
+    """Every row and column has its largest integer, so that all integers are kept."""
     a, matrix = draw(5, 4).mul(9).round(), draw(4, 6).mul(9).round()
-    a[:, 0], matrix[1] = 127, -127
+    a[:, 0], matrix[1] = kernel, -MAX_INT8
     addend = draw(5, 6)
-    assert torch.equal(linear(a, kind(matrix)), a @ matrix)
+    torch.testing.assert_close(linear(a, kind(matrix)), a @ matrix)
     torch.testing.assert_close(linear(a, kind(matrix), addend), a @ matrix + addend)
     torch.testing.assert_close(linear(a, kind(matrix), addend[0]), a @ matrix + addend[0])
     cube = a.view(5, 1, 4)
@@ -37,29 +49,34 @@ def test_products_of_integers_are_exact(kind):
     )
 
 
-def test_quantization_errors_are_within_rounding():
-    """The error of a factor is at most half a step: 1/254 of the largest in its row or column."""
+def test_quantization_errors_are_within_rounding(kernel):
+    """The error of a factor is at most half a step between the integers of its row or column."""
     a, matrix = draw(50, 64), draw(64, 32, seed=2) * torch.logspace(-3, 3, 32)
     error = (linear(a, Int8Matrix(matrix)) - a @ matrix).abs()
-    error_a = a.abs().amax(1, keepdim=True) / 254
-    error_matrix = matrix.abs().amax(0) / 254
+    error_a = a.abs().amax(1, keepdim=True) / (2 * kernel)
+    error_matrix = matrix.abs().amax(0) / (2 * MAX_INT8)
     most = error_a * matrix.abs().sum(0) + (a.abs() + error_a).sum(1, keepdim=True) * error_matrix
     assert (error <= most * 1.001).all() and error.max() > 0
 
 
-def test_quantized_rows_do_not_influence_each_other():
+def test_quantized_rows_do_not_influence_each_other(kernel):
     a, matrix = draw(7, 64), Int8Matrix(draw(64, 32, seed=2))
     a[3] *= 1000
     alone = torch.cat([linear(a[row : row + 1], matrix) for row in range(7)])
     assert torch.equal(linear(a, matrix), alone)
 
 
-def test_zero_matrices_give_zero_products():
+def test_rows_may_lie_otherwise_in_memory(kernel):
+    a, matrix = draw(64, 7), Int8Matrix(draw(64, 32, seed=2))
+    assert torch.equal(linear(a.t(), matrix), linear(a.t().contiguous(), matrix))
+
+
+def test_zero_matrices_give_zero_products(kernel):
     assert torch.equal(linear(torch.zeros(2, 3), Int8Matrix(draw(3, 4))), torch.zeros(2, 4))
     assert torch.equal(linear(draw(2, 3), Int8Matrix(torch.zeros(3, 4))), torch.zeros(2, 4))
 
 
-def test_some_columns_are_those_of_the_whole_product():
+def test_some_columns_are_those_of_the_whole_product(kernel):
     a, addend, matrix = draw(3, 2, 16), draw(20), Int8Matrix(draw(16, 20, seed=2))
     whole = linear(a, matrix, addend)
     some = matrix.columns(torch.tensor([4, 17, 4]))
@@ -67,7 +84,7 @@ def test_some_columns_are_those_of_the_whole_product():
 
 
 @pytest.mark.parametrize("quantize", [False, True])
-def test_candidate_logits_are_those_of_the_whole_layer(quantize):
+def test_candidate_logits_are_those_of_the_whole_layer(quantize, kernel):
     layer, hidden = FastOutputLayer(draw(20, 16, seed=2), draw(20)), draw(3, 2, 16)
     lists = torch.tensor([[0, 3, 19], [5, 6, -1], [2, -1, -1]])
     if quantize:
@@ -84,7 +101,7 @@ def test_candidate_logits_are_those_of_the_whole_layer(quantize):
     torch.testing.assert_close(listed.select(rows).logits(hidden[rows]), expected[rows])
 
 
-def test_stacked_int8_products_are_separate():
+def test_stacked_int8_products_are_separate(kernel):
     a, addend, stacked = draw(2, 5, 16), draw(2, 5, 20, seed=3), draw(2, 16, 20, seed=2)
     actual = Int8Matrices(stacked).addmm(addend, a)
     for d in range(2):
@@ -106,7 +123,7 @@ def test_weighted_sums_of_8_bit_rows_are_close(k, width):
     torch.testing.assert_close(weighted_sums(weights.double(), packed), actual.double())
 
 
-def test_logits_at_columns_are_those_of_the_whole_product():
+def test_logits_at_columns_are_those_of_the_whole_product(kernel):
     a, addend, matrix = draw(5, 16), draw(20), Int8Matrix(draw(16, 20, seed=2))
     columns = torch.tensor([[0, 3], [5, 5], [2, 18], [19, 1], [7, 7]])
     actual = matrix.logits_at_columns(a, addend, columns)

@@ -1,6 +1,7 @@
 """Private functions of torch equal their public fallbacks, and are used in one file only."""
 
 import re
+import warnings
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,11 @@ import torch
 import nmtkit
 from nmtkit.models.fast import torch_private
 from nmtkit.models.fast.torch_private import (
+    MAX_FBGEMM_ROW,
+    fbgemm_pack,
+    fbgemm_product,
     gradient_norm,
+    has_fbgemm,
     has_private,
     int_matmul,
     pack_rows,
@@ -56,11 +61,24 @@ def test_int8_products_are_exact() -> None:
         torch.randint(-127, 128, shape, generator=generator, dtype=torch.int8)
         for shape in ((5, 16), (16, 8))
     )
-    expected = a.long() @ b.long()
-    out = torch.empty(5, 8, dtype=torch.int32)
-    assert torch.equal(int_matmul(a, b).long(), expected)
-    assert torch.equal(int_matmul(a, b, out=out).long(), expected)
-    assert torch.equal(out.long(), expected)
+    assert torch.equal(int_matmul(a, b).long(), a.long() @ b.long())
+
+
+@pytest.mark.skipif(not has_fbgemm(), reason="this torch has no FBGEMM")
+@pytest.mark.parametrize("shape", [(0, 16, 8), (1, 3, 1), (5, 37, 33), (70, 1024, 9)])
+def test_fbgemm_products_are_exact_at_the_limits(shape: tuple[int, int, int]) -> None:
+    """Also where the sums of pairs of products are largest: they have 16 bits."""
+    rows, n, w = shape
+    a = torch.ones(rows, n) * torch.tensor([1, -1] * n)[:n]
+    b = torch.full((w, n), 127, dtype=torch.int8)
+    b[w // 2 :] = -127
+    b[:, ::3] = 1
+    engine = torch.backends.quantized.engine
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        product = fbgemm_product(a * (1 - 0.4 / MAX_FBGEMM_ROW), fbgemm_pack(b, torch.ones(w)))
+    assert torch.equal(product.long(), a.long() @ b.long().t())
+    assert torch.backends.quantized.engine == engine
 
 
 def test_packed_rows_and_their_sums_equal_the_fallbacks() -> None:
