@@ -173,8 +173,12 @@ def for_products(matrix: Tensor, precision: Precision) -> Matrix:
 
 
 def for_separate_products(matrices: Tensor, precision: Precision) -> Matrices:
-    """Return matrices [D, n, w] as many separate products need them; see `for_products`."""
-    if precision == "int8":
+    """Return matrices [D, n, w] as many separate products need them; see `for_products`.
+
+    Those that FBGEMM would multiply in 8 bits stay in float32: each of the D products would be a
+    call of its own, which costs what 8 bits save.
+    """
+    if precision == "int8" and not _uses_fbgemm():
         return Int8Matrices(matrices)
     return BFloat16Matrix(matrices) if precision == "bfloat16" else Prepacked(matrices)
 

@@ -98,7 +98,7 @@ def fbgemm_product(rows: Tensor, packed: object) -> Tensor:
     :param packed: W, from `fbgemm_pack`.
     :return: float32. Shape: [N, w].
     """
-    product: Tensor = torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32(
+    product: Tensor = torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32.default(
         rows, 1 / MAX_FBGEMM_ROW, MAX_FBGEMM_ROW, packed
     )
     return product
