@@ -28,6 +28,30 @@ _PERCENT_IN_WORD = rf"(?<![\d%]){_CONVERSION}(?![\d_]|[^\W\d_]{{2}})"
 """Also beside a letter, as in `v%s`, `%dx%d`, `%s%s`. Models tokenize by `_PERCENT` alone."""
 
 _PERCENT_NUMBER = r"(?<![\w%])%[0-9](?![\w.,])"
+
+_MESSAGE = (
+    r"\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\s*,"
+    r"(?:[^{}]|\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+\})*+\}"
+)
+"""A message of ICU with its variants: `{n, plural, one {# file} other {# files}}`."""
+
+# Formatted arguments of ICU; templates of Jinja, Vue, Handlebars and shells; arguments of Ruby; of
+# Python, .NET and Rust; conversions of C with sizes of types; numbers of Qt.
+_FORMATTED = r"\{\s*\w+\s*,\s*(?:number|date|time|ordinal|duration|spellout)\b[^{}]{0,80}\}"
+_TEMPLATE = r"\{\{[^{}\n]{1,200}\}\}|\{%[^{}%\n]{1,200}%\}|\$\{[^{}\n]{1,200}\}"
+_NAMED = (
+    r"[%#]\{[A-Za-z_][\w.:]*\}|"
+    r"%<[A-Za-z_]\w*>(?:[-+#0]*\d*(?:\.\d+)?[diouxXeEfFgGcrsp](?!\w))?"
+)
+_FIELD = (
+    r"\{[\w.\[\]]*(?:,\s?-?\d+)?(?:![rsa])?:[^{}\s]{1,40}\}|"
+    r"\{[\w.\[\]]*(?:,\s?-?\d+|![rsa])\}"
+)
+_C_CONVERSION = (
+    r"(?<![\w%])%(?:\d{1,2}\$)?[-+#0']*(?:\d+|\*)?(?:\.\d+)?(?:hh?|ll?|[zjtqL])?"
+    r"[diouxXeEfFgG](?!\w)"
+)
+_QT_NUMBER = r"(?<![\w%])%(?:n|L?[1-9][0-9]?)(?![\w$])(?![.,][0-9])"
 _IDENTIFIER = r"\b[A-Za-z0-9]+(?:_+[A-Za-z0-9]+)+\b"
 
 _SIGNS = (
@@ -39,7 +63,19 @@ _SIGNS = (
     _PERCENT,
     _PERCENT_NUMBER,
 )
-_PLACEHOLDERS = (_PERCENT_IN_WORD, *(sign for sign in _SIGNS if sign is not _PERCENT))
+_PLACEHOLDERS = (
+    _MESSAGE,
+    _FORMATTED,
+    _TEMPLATE,
+    _NAMED,
+    _FIELD,
+    _C_CONVERSION,
+    _QT_NUMBER,
+    _PERCENT_IN_WORD,
+    *(sign for sign in _SIGNS if sign is not _PERCENT),
+)
+"""Models tokenize without the first seven kinds."""
+
 _NAMES = (rf"{_PATH}(?<![.])", rf"{_WINDOWS_PATH}(?<![.])", _IDENTIFIER)
 
 PROTECTED = re.compile("|".join((TAG, *_SIGNS[:3], *_NAMES[:2], *_SIGNS[3:], _NAMES[2])))

@@ -1,5 +1,6 @@
 """Tags, addresses, placeholders and the like are found as wholes, in time that grows linearly."""
 
+import re
 import time
 
 import pytest
@@ -40,15 +41,43 @@ def test_placeholders_beside_letters_are_found(text: str, expected: list[str]) -
     assert PLACEHOLDER_PATTERN.findall(text) == expected
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ user.name }}", "{{#if x}}", "{{/if}}", "{{> part}}", "{{ 'a' | translate }}",
+        "{% if a %}", "%{count}", "#{user.name}", "%<total>d", "{0,10:N2}", "{name!r:>10}",
+        "{0:%Y-%m-%d}", "{:?}", "{0,-5}", "${VAR:-no value}", "%'d", "%hu", "%zu", "%lld", "%n",
+        "%L1", "%2", "%10", "%1$@", "{n, number, percent}", "{d, date}",
+        "{count, plural, =0 {none} one {# file in {{dir}}} other {# files in {dir}}}",
+        "{sex, select, male {{n, plural, one {his file} other {his files}}} other {it}}",
+    ],
+)  # fmt: skip
+def test_placeholders_of_many_languages_are_found_whole(text: str) -> None:
+    for line in (text, f"Take {text} now.", f"Page ({text}), {text}."):
+        assert set(PLACEHOLDER_PATTERN.findall(line)) == {text}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["50% of it", "100 % de", "5%d", "set {a, b} of", "{note: see page 3}", "{", "}}", "7.5%, 8%."]
+    + ["{count, plural, one {# file", "%", "a % b", "#tag", "{a, plural}"],
+)
+def test_plain_text_has_no_placeholder(text: str) -> None:
+    assert PLACEHOLDER_PATTERN.findall(text) == []
+
+
 def test_an_address_ends_before_the_punctuation_of_its_sentence() -> None:
     tokens = Tokenizer("en", protected=True).tokenize("See http://a.b/c, (or www.x.y). <b>Yes</b>.")
     assert tokens == "See http://a.b/c , ( or www.x.y ) . <b> Yes </b> .".split()
 
 
 @pytest.mark.parametrize(
-    "evil", ["<a " + "a=b ", "<", "a@", "/a", "a_", "%", "{", "a.b-", "$(a", "%(aaaa", "a+", "~/"]
+    "evil",
+    ["<a " + "a=b ", "<", "a@", "/a", "a_", "%", "{", "a.b-", "$(a", "%(aaaa", "a+", "~/", "{{ "]
+    + ["{a, plural, ", "{a, plural, b {c} ", "{a:", "%{a", "{% ", "${a ", "%0", "%1", "{ "],
 )
-def test_long_lines_take_linear_time(evil: str) -> None:
+@pytest.mark.parametrize("pattern", [PROTECTED, PLACEHOLDER_PATTERN])
+def test_long_lines_take_linear_time(evil: str, pattern: re.Pattern[str]) -> None:
     start = time.perf_counter()
-    PROTECTED.sub("", evil * 3000)
+    pattern.sub("", evil * 3000)
     assert time.perf_counter() - start < 2
