@@ -38,6 +38,7 @@ BLOCK_ELEMENTS = (SEPARATING - {"br"}) | frozenset(
 
 _KEPT = KEPT_ELEMENTS | {"pre", "textarea"}
 _ATTRIBUTES = frozenset("alt title placeholder aria-label aria-description label".split())
+_BUTTONS = frozenset(["submit", "button", "reset"])
 _LABELLED = frozenset(["optgroup", "option", "track"])
 _META = frozenset("description og:title og:description twitter:title twitter:description".split())
 _ATTRIBUTE = re.compile(r"""(?<=[\s"'/])([^\s"'<>/=]+)\s*=\s*("[^"]*"|'[^']*'|[^\s"'=<>`]+)""")
@@ -187,6 +188,8 @@ def _is_translated(element: str, attribute: str, values: dict[str, str]) -> bool
         return attribute == "content" and is_read
     if attribute == "label":
         return element in _LABELLED
+    if attribute == "value":
+        return element == "input" and values.get("type") in _BUTTONS
     return attribute in _ATTRIBUTES
 
 
