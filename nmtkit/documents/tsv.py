@@ -6,6 +6,9 @@ from collections.abc import Iterable, Sequence
 from nmtkit.documents.document import Document, DocumentOptions, Edit, Segment, Syntax, Write
 from nmtkit.documents.encoding import LINE, decode
 
+_QUOTED = re.compile(r'"((?:[^"]|"")*+)"')
+"""A field as spreadsheets write one that has quotation marks: in marks, and each within doubled."""
+
 
 def parse_tsv(data: bytes, name: str, options: DocumentOptions) -> Document:
     """Find the texts of a column.
@@ -38,7 +41,10 @@ def parse_tsv(data: bytes, name: str, options: DocumentOptions) -> Document:
         else:
             first = start + offsets[target - 1]
             write = _write(first, first + len(fields[target - 1]), "")
-        segments.append(Segment(number, fields[source - 1], Syntax.TEXT, write))
+        value = fields[source - 1]
+        if quoted := _QUOTED.fullmatch(value):
+            value, write = quoted[1].replace('""', '"'), _in_quotes(write)
+        segments.append(Segment(number, value, Syntax.TEXT, write))
     return Document(text, encoding, segments, warnings)
 
 
@@ -49,3 +55,13 @@ def _write(start: int, end: int, before: str) -> Write:
         return [Edit(start, end, before + re.sub(r"[\t\r\n]", " ", translation))]
 
     return write
+
+
+def _in_quotes(write: Write) -> Write:
+    """Return the function that writes a field as a spreadsheet would."""
+
+    def write_quoted(translation: str, inner: Sequence[Edit]) -> Iterable[Edit]:
+        doubled = translation.replace('"', '""')
+        return write(f'"{doubled}"', inner)
+
+    return write_quoted

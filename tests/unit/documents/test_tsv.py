@@ -30,3 +30,24 @@ def test_fields_stay_one() -> None:
 def test_a_line_without_text_stays(columns: tuple[int, int]) -> None:
     text = "\n\r\n \n\t\n"
     assert translated(text, "tsv", str.upper, columns=columns).data.decode() == text
+
+
+@pytest.mark.parametrize(
+    ("field", "expected"),
+    [
+        ('"he said ""hi"" ."', '"HE SAID ""HI"" ."'),
+        ('"a b"', '"A B"'),
+        ('"a" b', '"A" B'),
+        ('a "b"', 'A "B"'),
+        ('"a" and "b"', '"A" AND "B"'),
+        ('"', '"'),
+        ('""', '""'),
+    ],
+)
+@pytest.mark.parametrize("columns", [(2, 2), (2, 3)])
+def test_quotes_of_spreadsheets_stay_around_the_field(
+    field: str, expected: str, columns: tuple[int, int]
+) -> None:
+    result = translated(f"1\t{field}\n", "tsv", str.upper, columns=columns).data.decode()
+    copied = columns == (2, 3)
+    assert result == (f"1\t{field}\t{expected}\n" if copied else f"1\t{expected}\n")
