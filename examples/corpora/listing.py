@@ -90,6 +90,11 @@ def _file(name: str, entry: dict[str, Any]) -> File:
 
 
 def _form(name: str, entry: dict[str, Any]) -> Form:
+    if "urls" not in entry:
+        raise CorpusError(f"{name}: the list gives no urls")
+    unknown = entry.keys() - Form.__annotations__.keys()
+    if unknown:
+        raise CorpusError(f"{name}: the list has the unknown key '{min(unknown)}'; remove it")
     form = Form(tuple(entry.pop("urls")), **entry)
     if not form.checksum:
         raise CorpusError(f"{name}: the list gives neither sha256 nor md5; add one of them")

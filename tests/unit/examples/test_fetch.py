@@ -402,7 +402,11 @@ class TestList:
         [
             ("x", "not a list of files"),
             ("[sets]", "not a list of files"),
-            ('[files.x]\nurls = []\nsha256 = "0"\nsize = 3', "not a list of files"),
+            (
+                '[files.x]\nurls = []\nsha256 = "0"\nsize = 3',
+                "x: the list has the unknown key 'size'",
+            ),
+            ('[files.x]\nsha256 = "0"', "x: the list gives no urls"),
             ("[files.x]\nurls = []", "x: the list gives neither sha256 nor md5"),
             ('[files]\n[sets]\na = ["y"]', "the set 'a' has 'y'"),
         ],
