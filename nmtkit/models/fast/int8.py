@@ -78,6 +78,7 @@ class Int8Matrix:
     def _store(self, integers: Tensor, scales: Tensor) -> None:
         """Keep M. Shapes: [w, n]; [w]."""
         self._integers, self._scales = integers, scales
+        self._integer_scales = scales / _max_row()  # of the columns of an integer product
         self._packed = fbgemm_pack(integers, scales) if _uses_fbgemm() else None
 
     def columns(self, columns: Tensor) -> "Int8Matrix":
@@ -114,15 +115,20 @@ class Int8Matrix:
 
     def product(self, rows: Tensor) -> Tensor:
         """Return the product of rows with numbers from -1 to 1. Shapes: [N, n]; [N, w]."""
+        product = self.unscaled_product(rows)
+        return product if self.scales_left is None else product * self.scales_left
+
+    def unscaled_product(self, rows: Tensor) -> Tensor:
+        """Return `product` without `scales_left`, where few of its columns are needed."""
         if self._packed is not None:
             return fbgemm_product(rows.float(), self._packed).to(rows.dtype)
         integers = (rows * MAX_INT8).round_().to(torch.int8)
-        return int_matmul(integers, self._integers.t()) * self._integer_scales
+        return int_matmul(integers, self._integers.t())
 
     @property
-    def _integer_scales(self) -> Tensor:
-        """What the columns of an integer product are multiplied by. Shape: [w]."""
-        return self._scales / _max_row()
+    def scales_left(self) -> Tensor | None:
+        """What columns of `unscaled_product` are still to be multiplied by; None for 1. [w]."""
+        return None if self._packed is not None else self._integer_scales
 
 
 def row_scales(rows: Tensor) -> Tensor:

@@ -110,11 +110,14 @@ class UnionLayer:
         self._columns = (in_union.cumsum(0) - 1)[words].unsqueeze(1)  # [B, 1, C]
         self._bias = bias[words].masked_fill_(lists < 0, -torch.inf).unsqueeze(1)
         self._matrix: Matrix = W[union].t() if int8 is None else int8.columns(union)
+        left = None if int8 is None else int8.scales_left
+        self._scales = None if left is None else left[words].unsqueeze(1)
 
     def select(self, rows: Tensor) -> "UnionLayer":
         """Keep the sentences `rows`."""
         selected = copy.copy(self)
         selected._columns, selected._bias = self._columns[rows], self._bias[rows]
+        selected._scales = None if self._scales is None else self._scales[rows]
         return selected
 
     def logits(self, readout: Tensor) -> Tensor:
@@ -123,7 +126,9 @@ class UnionLayer:
         if not isinstance(self._matrix, Int8Matrix):
             return self._pick(linear(rows, self._matrix), k).add_(self._bias)
         scales = row_scales(readout)
-        product = self._pick(self._matrix.product(rows / scales.flatten(0, 1)), k)
+        product = self._pick(self._matrix.unscaled_product(rows / scales.flatten(0, 1)), k)
+        if self._scales is not None:
+            product = product * self._scales
         return torch.addcmul(self._bias, product, scales)
 
     def _pick(self, values: Tensor, k: int) -> Tensor:
