@@ -74,12 +74,13 @@ $(P_cslm)/vocab.tgt: $$(P_$$(cslm_text))/vocab.tgt
 
 # MODEL is a recipe; rnnenc-30-reverse is the recipe rnnenc-30 from French to English. At the small
 # size small.toml has the settings of all trainings; the numbers of updates give all models of a
-# corpus about the same training time.
+# corpus about the same training time. rnnsearch-50-published is trained as its recipe says, apart from
+# the sizes and the number of updates.
 run         = $(call part,2,$*)
 model       = $(basename $(run))
 seed        = $(patsubst .%,%,$(suffix $(run)))
 kind        = $(firstword $(subst -, ,$(model)))
-recipe     ?= $(patsubst %-reverse,%,$(model))
+recipe     ?= $(patsubst %-published,%,$(patsubst %-reverse,%,$(model)))
 members     = $(foreach s,$(subst +, ,$(patsubst .%,%,$(suffix $1))),$(basename $1).$s)
 folders     = $(addprefix $(WORK)/$(corpus)/,$(call members,$(run)))
 trained     = $$(addsuffix /done,$$(addprefix $(WORK)/$$(call part,1,$$*)/,$$(call members,$$(call part,2,$$*))))
@@ -98,6 +99,8 @@ cooldown       ?= $(shell expr $(updates_for) / 3)
 small_settings = --config $(systems)/small.toml --set training.max_updates=$(updates_for) \
   --set training.cooldown=$(cooldown) \
   $(addprefix --set model.,$(sizes_$(kind)) $(if $(dropout_$(corpus)),dropout=$(dropout_$(corpus))))
+published_settings = $(addprefix --set ,$(addprefix model.,$(sizes_$(kind))) $(published_$(kind)))
+settings       = $($(if $(filter %-published,$(model)),published,$(SIZE))_settings)
 
 # MODEL.SEED.cpu: processor seconds of the training, user and system; one line for each time that
 # the training was started or resumed.
@@ -105,7 +108,7 @@ $(WORK)/%/done: $(vocabulary)
 	mkdir -p $(dir $(@D))
 	TIMEFORMAT='%U %S'; { time $(launch) $(NMTKIT) train $(prepared) --output $(@D) \
 	  --recipe $(recipe) $(if $(filter %-reverse,$(model)),--reverse) \
-	  $($(SIZE)_settings) --set training.seed=$(seed) $(EXTRA) --threads $(THREADS) \
+	  $(settings) --set training.seed=$(seed) $(EXTRA) --threads $(THREADS) \
 	  2>> $(@D).log; } 2>> $(@D).cpu || { tail -n 3 $(@D).log >&2; false; }
 	touch $@
 

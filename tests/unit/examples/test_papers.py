@@ -168,6 +168,20 @@ def test_the_papers_size_uses_only_the_recipe() -> None:
 
 
 @make
+def test_published_trainings_have_only_sizes_and_an_end_of_their_own() -> None:
+    lines = [line for line in commands("published").splitlines() if "nmtkit train" in line]
+    published = [line.split() for line in lines if "-published" in line]
+    assert len(lines) == 4 and len(published) == 2
+    for words in published:
+        assert "--config" not in words
+        settings = [words[at + 1] for at, word in enumerate(words) if word == "--set"]
+        changed = {setting.partition("=")[0] for setting in settings}
+        allowed = {"training.max_updates", "training.validate_every", "training.seed"}
+        assert {name for name in changed if not name.startswith("model.")} <= allowed
+        assert changed & allowed and "model.hidden" in changed
+
+
+@make
 def test_members_of_an_ensemble_differ_in_their_seed() -> None:
     lines = commands("ensembles").splitlines()
     ensembles = [line for line in lines if "nmtkit translate" in line and "1+2+3+4+5" in line]
