@@ -89,7 +89,7 @@ def _fill(axes: Any, panel: Panel, systems: Sequence[str]) -> None:
             (axes.xaxis if axis == "x" else axes.yaxis).set_major_formatter(_plain_number)
             _label_few_values(axes, axis, panel)
         else:
-            limit(0)
+            limit(0, 1.05 * (axes.dataLim.x1 if axis == "x" else axes.dataLim.y1) or 1)
             axes.locator_params(axis=axis, nbins=6)
     axes.set_title(panel.title, fontsize=10)
     axes.set_xlabel(panel.x_label)
