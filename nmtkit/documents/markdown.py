@@ -26,7 +26,9 @@ _HEADING = re.compile(r"[ \t]{0,3}#{1,6}(?:[ \t]+|$)")
 _UNDERLINE = re.compile(r"[ \t]{0,3}(?:=+|-+)[ \t]*\Z")
 _RULE = re.compile(r"[ \t]{0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})\Z")
 _DEFINITION = re.compile(r"[ \t]{0,3}\[[^\]\n]{1,1000}\]:[ \t]*\S")
-_FOOTNOTE = re.compile(r"[ \t]{0,3}\[\^[^\]\s]{1,100}\]:[ \t]+")
+_FOOTNOTE = re.compile(r"[ \t]{0,3}(?:\[\^[^\]\s]{1,100}\]|\*\[[^\]\n]{1,100}\]):[ \t]+")
+"""What stands before the text of a footnote, and of an abbreviation that is spelled out."""
+
 _HTML_BLOCK = re.compile(r"[ \t]{0,3}<(?:[A-Za-z][\w-]*(?=[\s/>]|\Z)[^\n]*|/[A-Za-z]|!--|[?!])")
 _INLINE_TAG = re.compile(
     r"[ \t]{0,3}</?(?:a|abbr|b|bdo|cite|code|del|em|i|img|ins|kbd|mark|q|s|small|span|strong|sub"
@@ -163,6 +165,8 @@ class _Parser:
             yield from self._cells(start, end)
         else:
             footnote = _FOOTNOTE.match(line)
+            if footnote:
+                yield from self._flush()
             first = start + (footnote.end() if footnote else len(line) - len(line.lstrip()))
             self._paragraph.append(_Line(first, end))
 

@@ -32,6 +32,8 @@ def sources(text: str) -> list[str]:
         ("***\nA", ["A"]),
         ("[a]: http://b\nC", ["C"]),
         ("[^1]: A note", ["A note"]),
+        ("A\n[^1]: B\nc\n[^2]: D\n[^note]: E", ["A", "B\nc", "D", "E"]),
+        ("*[HTML]: A b\n*[CSS]: C d", ["A b", "C d"]),
         ("<div>\na\n</div>\n\nB", ["B"]),
         ("<b>A</b> c", ["<b>A</b> c"]),
         ("<!-- a\n\nb -->\nC", ["C"]),
