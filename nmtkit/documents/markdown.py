@@ -45,6 +45,12 @@ _DIRECTIVE = re.compile(
 )
 """A line for a program: the fence of a box, the kind of a note, a template's tag, attributes."""
 
+_BOX = re.compile(
+    r"[ \t]*(?:(?:!!!|\?\?\?\+?)[ \t]*[\w-]+(?:[ \t]+[\w-]+)*(?:[ \t]+\"([^\n]*)\")?"
+    r"|===[!+]?[ \t]+\"([^\n]*)\")[ \t]*\Z"
+)
+"""The head of a box or a tab of Python-Markdown, with its title; the text in it is indented."""
+
 _MATH = re.compile(r"[ \t]*\$\$")
 
 
@@ -157,6 +163,13 @@ class _Parser:
             stop = start + max(_end_of_heading(line), heading.end())
             self._paragraph = [_Line(start + heading.end(), stop)]
             yield from self._flush()
+        elif box := _BOX.match(line):
+            yield from self._flush()
+            if box.lastindex and box[box.lastindex]:
+                first, last = box.span(box.lastindex)
+                self._paragraph = [_Line(start + first, start + last)]
+                yield from self._flush()
+            self._in_list = True
         elif self._paragraph and _UNDERLINE.match(line):
             yield from self._flush()
         elif "|" in line and (self._in_table or self._is_table_head(end)):
