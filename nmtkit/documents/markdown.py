@@ -77,6 +77,7 @@ class _Parser:
         self._text = text
         self._numbers = Lookup.of(text)
         self._paragraph: list[_Line] = []
+        self._quotes = 0  # around the paragraph
         self._fence = ""  # what ends the block of code
         self._html_end: str | None = None
         self._in_list = False
@@ -96,17 +97,23 @@ class _Parser:
         if self._fence or self._html_end is not None:
             self._skip(line)
             return
-        content = start
+        content, quotes = start, 0
         for _ in range(MAX_DEPTH):
             found = _CONTAINER.match(self._text, content, end)
             if found is None or _RULE.match(self._text[content:end]):
                 break
-            if ">" not in found[0]:
-                if self._is_code(content, end):
-                    break
+            if ">" in found[0]:
+                quotes += 1
+            elif self._is_code(content, end):
+                break
+            else:
                 yield from self._flush()
                 self._in_list = True
             content = found.end()
+        if quotes > self._quotes:  # with fewer ones a paragraph may go on
+            yield from self._flush()
+        if not self._paragraph:
+            self._quotes = quotes
         line = self._text[content:end]
         if not line.strip():
             yield from self._flush()

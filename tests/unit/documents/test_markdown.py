@@ -21,6 +21,8 @@ def sources(text: str) -> list[str]:
         ("- A\n  b\n- C\n\n  D\n", ["A\nb", "C", "D"]),
         ("1. A\n2) B", ["A", "B"]),
         ("> A\n> b\n>\n> - C", ["A\nb", "C"]),
+        ("> A\n>> B\n> c\n>\n> D", ["A", "B\nc", "D"]),
+        ("A\n> B\nc\n\n- D\n  > E", ["A", "B\nc", "D", "E"]),
         ("- [ ] A", ["[ ] A"]),
         ("```\na\n```\nB", ["B"]),
         ("~~~ x\na\n```\n~~~\nB", ["B"]),
