@@ -51,6 +51,9 @@ _BOX = re.compile(
 )
 """The head of a box or a tab of Python-Markdown, with its title; the text in it is indented."""
 
+_LISTING = re.compile(r"[ \t]{0,3}\{(?:%-?|\{[<%])[ \t]*highlight\b")
+"""The tag before a listing of Jekyll or Hugo."""
+
 _MATH = re.compile(r"[ \t]*\$\$")
 
 
@@ -79,7 +82,7 @@ class _Parser:
         self._paragraph: list[_Line] = []
         self._quotes = 0  # around the paragraph
         self._fence = ""  # what ends the block of code
-        self._html_end: str | None = None
+        self._html_end: str | None = None  # of HTML or a listing; an empty line if ""
         self._in_list = False
         self._in_table = False
 
@@ -149,6 +152,10 @@ class _Parser:
         if self._is_code(start, end) or _RULE.match(line) or _is_table_rule(line):
             self._in_table = self._in_table or ("|" in line and bool(self._paragraph))
             return not (_UNDERLINE.match(line) and self._paragraph) or self._in_table
+        if listing := _LISTING.match(line):
+            self._html_end = "/highlight" if "{{" in listing[0] else "endhighlight"
+            self._skip(line)
+            return True
         if _DIRECTIVE.match(line):
             return True
         if _DEFINITION.match(line) and not _FOOTNOTE.match(line) and not self._paragraph:

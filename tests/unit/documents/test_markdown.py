@@ -50,6 +50,8 @@ def sources(text: str) -> list[str]:
         ("!!! A, b\nc", ["!!! A, b\nc"]),
         ("{% x %}\nA\n{: .b}", ["A"]),
         ("# A {#b}\n## C {.d} \n# {e}", ["A", "C", "{e}"]),
+        ("{% highlight x %}\na\n\nb\n{%- endhighlight %}\nC", ["C"]),
+        ("{{< highlight x >}}\na\n\nb\n{{< /highlight >}}\nC", ["C"]),
         ("[TOC]\nA\n\n[a] b", ["A", "[a] b"]),
     ],
 )
@@ -61,11 +63,19 @@ def test_segments(text: str, expected: list[str]) -> None:
 @pytest.mark.parametrize(
     "text",
     ["`code x`", "``a ` b``", "<http://x.org/a>", "<a@b.org>", "[^1]", "\\*", "&copy;", "[a][]"]
-    + ["`String`s", "![](x.png)", "[](http://a.b/c_(d))"],
+    + ["`String`s", "![](x.png)", "[](http://a.b/c_(d))", ":smile:", ":+1:", "$E = mc^2$", "$x$"]
+    + ["$$a b$$"],
 )
 def test_what_comes_back_as_it_is(text: str) -> None:
     changed = translated(f"one {text} two", "md", str.upper).data.decode()
     assert changed == f"ONE {text} TWO"
+
+
+@pytest.mark.parametrize("text", ["$5 and $6 or US$7", "$home/$name", "10:ab:cd", "a::b:c:"])
+def test_prices_and_colons_are_text(text: str) -> None:
+    assert (
+        translated(f"one {text}, two", "md", str.upper).data.decode() == f"ONE {text}, TWO".upper()
+    )
 
 
 @pytest.mark.parametrize(
