@@ -124,6 +124,7 @@ class _Parser:
 
     def _comment(self, line: str, start: int, end: int) -> None:
         if line.startswith("#~"):
+            self._entry = self._current = None  # comments and flags before it are its own
             return
         entry = self._entry = self._entry or _Entry(start)
         if line.startswith("#,"):

@@ -102,6 +102,15 @@ def test_reviewed_translations_are_not_marked() -> None:
     assert [entry.fuzzy for entry in entries[:5]] == [False, False, True, False, False]
 
 
+def test_flags_of_obsolete_entries_are_not_those_of_the_next_one() -> None:
+    obsolete = '# old\n#, fuzzy, c-format\n#~| msgid "a"\n#~ msgid "b"\n#~ msgstr "c"\n\n'
+    text = f'{HEADER}\n{obsolete}msgid "d"\nmsgstr ""\n'
+    expected = text.replace('msgid "d"\nmsgstr ""', '#, fuzzy\nmsgid "d"\nmsgstr "D"')
+    assert translated(text, "po", str.upper).data.decode() == expected
+    done = translated(text, "po", str.upper, reviewed=True, retranslate=True).data.decode()
+    assert done == expected.replace("#, fuzzy\n", "")
+
+
 def test_fuzzy_entries_are_translated_again_on_request() -> None:
     entries = polib.pofile(translated(FILE, "po", str.upper, retranslate=True).data.decode())
     assert (entries[2].msgstr, entries[2].flags) == ("NEW ONE", ["fuzzy"])
