@@ -22,6 +22,9 @@ _SECTION = re.compile(r"(\s*)<!\[CDATA\[((?:(?!\]\]>).)*+)\]\]>(\s*)", re.DOTALL
 """A text that is one CDATA section."""
 
 _OPAQUE = frozenset(["source", "target", "seg-source", "originalData", "skeleton", "skl"])
+_AROUND_TEXT = re.compile(r"</?(?:[\w.-]+:)?(?:g|mrk|pc)\b[^<>]*>")
+"""Tags around text, which a tool may have written into a target before there is any."""
+
 _UNTRANSLATED_STATES = frozenset(["new", "needs-translation", "initial"])
 _REVIEW_STATES = frozenset(
     "needs-adaptation needs-l10n needs-review-adaptation needs-review-l10n"
@@ -46,7 +49,7 @@ class _Units(Units):
 
     def _needs_translation(self, target: Element | None, state: str | None) -> bool:
         """Return whether a unit has no translation, or one that is to be made again."""
-        if target is None or not self._xml.inner(target).strip():
+        if target is None or not _AROUND_TEXT.sub("", self._xml.inner(target)).strip():
             return True
         if state in _UNTRANSLATED_STATES:
             return True

@@ -78,6 +78,24 @@ def test_units_of_version_1_2_get_targets() -> None:
     assert reviewed.count('state="translated"') == 6
 
 
+@pytest.mark.parametrize(
+    ("target", "is_translated"),
+    [
+        ('<g id="0"><mrk mtype="seg" mid="1"/> <mrk mtype="seg" mid="2"></mrk></g>', False),
+        ('<x:mrk mtype="seg" mid="1"/>', False),
+        ('<mrk mtype="seg" mid="1">Un.</mrk> <mrk mtype="seg" mid="2"/>', True),
+        ('<x id="1"/>', True),
+    ],
+)
+def test_targets_with_empty_segments_are_no_translations(target: str, is_translated: bool) -> None:
+    inner = '<g id="0"><mrk mtype="seg" mid="1">One.</mrk> <mrk mtype="seg" mid="2">Two.</mrk></g>'
+    text = '<xliff version="1.2" xmlns:x="u"><file><body><trans-unit><source>One. Two.</source>'
+    text += f"<seg-source>{inner}</seg-source><target>{target}</target></trans-unit></body></file>"
+    changed = translated(f"{text}</xliff>", "xliff", str.upper).data.decode()
+    expected = target if is_translated else inner.replace("One", "ONE").replace("Two", "TWO")
+    assert f">{expected}</target>" in changed
+
+
 def test_segments_of_version_2_get_targets_and_the_state() -> None:
     text = translated(SECOND, "xliff", str.upper).data.decode()
     assert targets(text) == ["A BOLD WORD AND MORE.", "Bien", "NEW", "SAY Hello"]
