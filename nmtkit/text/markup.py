@@ -7,11 +7,15 @@ elements are a forest, and written back in any place they are well formed if the
 
 import html
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from html.entities import html5
+from itertools import pairwise
 from typing import NamedTuple
+
+from nmtkit.text.protected import MESSAGE_PATTERN
 
 VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
 """Elements of HTML that have no contents and no end tag."""
@@ -194,6 +198,7 @@ def join_pieces(pieces: Sequence[Piece], separating: Collection[str]) -> MarkedT
 
     :param separating: names of elements that separate words, even without a space.
     """
+    pieces = _with_whole_messages(pieces)
     builder, partners = _Builder(), find_partners(pieces)
     for number, piece in enumerate(pieces):
         partner = partners.get(number)
@@ -211,6 +216,46 @@ def join_pieces(pieces: Sequence[Piece], separating: Collection[str]) -> MarkedT
             else:
                 builder.open(piece.source, partner is not None, separates)
     return builder.result()
+
+
+def _with_whole_messages(pieces: Sequence[Piece]) -> Sequence[Piece]:
+    """Keep each message of ICU in which tags stand, as `{n, plural, one {<b>#</b> file} …}`.
+
+    Its variants are not translated. A message without tags is found as other placeholders are.
+    """
+    messages = list(MESSAGE_PATTERN.finditer("".join(map(_text_of, pieces))))
+    if not messages or len(pieces) == 1:
+        return pieces
+    offsets = sorted({offset for found in messages for offset in found.span()})
+    result = list(_cut(pieces, offsets))
+    partners, offset = find_partners(result), 0
+    starts, ends = {}, {}
+    for number, piece in enumerate(result):
+        if text := _text_of(piece):
+            starts[offset] = number
+            offset += len(text)
+            ends[offset] = number
+    for found in reversed(messages):
+        inner = range(starts[found.start()], ends[found.end()] + 1)
+        if len(inner) > 1 and all(partners.get(number, number) in inner for number in inner):
+            source = "".join(piece.source for piece in result[inner.start : inner.stop])
+            result[inner.start : inner.stop] = [Piece(PieceKind.KEPT, source, found[0])]
+    return result
+
+
+def _text_of(piece: Piece) -> str:
+    return piece.source if piece.kind in (PieceKind.TEXT, PieceKind.ENTITY) else ""
+
+
+def _cut(pieces: Sequence[Piece], offsets: Sequence[int]) -> Iterator[Piece]:
+    """Yield pieces of which none goes on over one of some offsets in the text, in their order."""
+    end = 0
+    for piece in pieces:
+        start, end = end, end + len(_text_of(piece))
+        inside = offsets[bisect_right(offsets, start) : bisect_left(offsets, end)]
+        places = [0, *(offset - start for offset in inside), len(piece.source)]
+        for first, last in pairwise(places):
+            yield piece._replace(source=piece.source[first:last])
 
 
 class TagEvent(NamedTuple):

@@ -91,4 +91,6 @@ names of files and numbers with a unit of computers."""
 SIGN_PATTERN = re.compile("|".join(_PLACEHOLDERS))
 """Placeholders that no text has by itself: one that a source lacks is wrong in its translation."""
 
+MESSAGE_PATTERN = re.compile(_MESSAGE)
+
 TAG_WITH_BLANKS = re.compile(TAG)

@@ -123,3 +123,20 @@ def test_a_thousand_levels_are_no_more_than_one() -> None:
 def test_latin_letters_beside_what_is_kept_are_kept(line: str, kept: str) -> None:
     marked = parse_markup(line, Markup.HTML)
     assert [marked.text[atom.start : atom.end] for atom in marked.atoms] == [kept]
+
+
+@pytest.mark.parametrize(
+    ("line", "kept"),
+    [
+        ("{n, plural, one {<b>#</b> file} other {# files}}", None),
+        ("{n, plural, other {<x/>}}{m, select, a {<i>b</i>} other {c}}", None),
+        ("{n, plural, one {# &amp; a} other {b}}", None),
+        ("<b>{n, plural, one {c} other {<br/> d}}</b>", "{n, plural, one {c} other {<br/> d}}"),
+        ("{n, plural, one {<b>a} other {b}}</b>", ""),
+        ("{n, <b>x</b>}", ""),
+    ],
+)
+def test_messages_with_tags_are_kept_whole(line: str, kept: str | None) -> None:
+    for markup in Markup:
+        marked = parse_markup(f"one {line} two", markup)
+        assert "".join(atom.source for atom in marked.atoms) == (line if kept is None else kept)
