@@ -30,6 +30,7 @@ class Syntax(StrEnum):
     HTML = "html"
     XML = "xml"
     MARKDOWN = "markdown"
+    SUBTITLE = "subtitle"
 
 
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>|&[a-z]\w*;")

@@ -53,6 +53,12 @@ _PROTECTED = re.compile(r"""\smtype\s*=\s*["']protected["']|\stranslate\s*=\s*["
 _ESCAPED_TAG = re.compile(r"&lt;(/?)([A-Za-z][\w:-]*)((?:[^<>&]|&(?!lt;|gt;))*+)(?:&gt;|>)")
 _QUOTES = "\"'’‘‚“”„«»‹›"
 _SIGN = re.compile(r"[+/→>-]")
+_SUBTITLE_CODE = re.compile(
+    r"\{\\(?P<style>[bius])(?P<value>[01])\}|\{\\[^{}\n]*\}|\{[yYcCfFsSpP]:[^{}\s]*\}"
+    r"|<[0-9][0-9:.]*>|\\N"
+)
+"""Codes of SubStation Alpha and MicroDVD, a time of WebVTT, and a line break."""
+
 _ENTITY_START = re.compile(r"&[^&;\s]{1,65};")
 
 
@@ -72,6 +78,8 @@ def _pieces(segment: Segment) -> Iterable[Piece]:
         return _joined(keep_untranslated(list(split_pieces(source, Markup.HTML)), KEPT_ELEMENTS))
     if segment.syntax is Syntax.XML:
         return code_pieces(source)
+    if segment.syntax is Syntax.SUBTITLE:
+        return subtitle_pieces(source)
     if segment.syntax is Syntax.MARKDOWN:
         return keep_untranslated(markdown_pieces(source), KEPT_ELEMENTS)
     return entity_pieces(source)
@@ -121,6 +129,30 @@ def entity_pieces(source: str) -> Iterator[Piece]:
             position = found.end()
     if position < len(source):
         yield Piece(PieceKind.TEXT, source[position:])
+
+
+def subtitle_pieces(source: str) -> Iterator[Piece]:
+    """Yield the pieces of a subtitle: tags, times between words, and codes of styles."""
+    for piece in split_pieces(source, Markup.HTML):
+        if piece.kind is not PieceKind.TEXT:
+            yield piece
+            continue
+        position = 0
+        for found in _SUBTITLE_CODE.finditer(piece.source):
+            if position < found.start():
+                yield Piece(PieceKind.TEXT, piece.source[position : found.start()])
+            position = found.end()
+            yield _subtitle_code(found)
+        if position < len(piece.source):
+            yield Piece(PieceKind.TEXT, piece.source[position:])
+
+
+def _subtitle_code(found: re.Match[str]) -> Piece:
+    """Return the piece of a code; those that switch a style on and off are like tags."""
+    if found["style"]:
+        kind = PieceKind.CLOSING if found["value"] == "0" else PieceKind.OPENING
+        return Piece(kind, found[0], f"code {found['style']}")
+    return Piece(PieceKind.POINT, found[0], _BREAK if found[0][0] == "\\" else "code")
 
 
 def code_pieces(source: str) -> Iterator[Piece]:

@@ -66,11 +66,12 @@ def _subtitles(text: str) -> Iterator[_Subtitle]:
         is_time = _TIME.match(line) is not None
         if is_time and lines and _NUMBER.match(text[slice(*lines[-1])]):
             lines.pop()
-        if is_time or not line:
+        is_end = not line and (goes_on or not found[0].strip("\r\n"))  # spaces are no end in WebVTT
+        if is_time or is_end:
             yield from _subtitle(text, lines, numbers)
             lines = []
             is_text = is_time or (is_text and goes_on)
-        elif is_text:
+        elif is_text and line:
             lines.append((start, start + len(line)))
     yield from _subtitle(text, lines, numbers)
 
@@ -110,7 +111,7 @@ def _segment(group: Sequence[_Subtitle], newline: str) -> Segment:
     for text in texts[1:]:
         source += f" {_CONTINUED}{text}"
     write = _write(group, newline)
-    return Segment(group[0].line, source, Syntax.HTML, write, Lines.WRAP)
+    return Segment(group[0].line, source, Syntax.SUBTITLE, write, Lines.WRAP)
 
 
 def _write(group: Sequence[_Subtitle], newline: str) -> Write:

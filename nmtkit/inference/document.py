@@ -170,8 +170,8 @@ class _DocumentTranslator:
 
     def _keeper(self, segment: Segment) -> MarkupTranslator:
         """Return what puts the markup of a segment back."""
-        has_signs = segment.syntax in (Syntax.HTML, Syntax.XML, Syntax.ENTITIES)
-        return self._keepers.marked if has_signs else self._keepers.plain
+        is_plain = segment.syntax in (Syntax.TEXT, Syntax.MARKDOWN)
+        return self._keepers.plain if is_plain else self._keepers.marked
 
     def _edits(self, prepared: _Prepared, translations: Iterator[Translation]) -> list[Edit]:
         """Return what the translation of a segment changes in the file."""

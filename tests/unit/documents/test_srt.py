@@ -1,5 +1,7 @@
 """Subtitles, checked with the package srt."""
 
+import re
+
 import pytest
 import srt
 
@@ -58,6 +60,27 @@ def test_webvtt_keeps_its_head_and_notes() -> None:
     text += "<v Bob>Hello &amp; bye"
     changed = translated(text, "srt", str.upper).data.decode()
     assert changed == text.replace("Hello", "HELLO").replace("bye", "BYE")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["one<00:01.200><c> two</c><00:01.500><c> three</c>", "{\\i1}one{\\i0} two {\\fad(1,2)}three"]
+    + ["one\\Ntwo", "one {y:i}two", "one <c.red>two</c> three"],
+)
+def test_codes_are_no_text(text: str) -> None:
+    file = f"WEBVTT\n\n00:01.000 --> 00:02.000\n{text}"
+    translator = StandIn(str.upper)
+    result = translate_document(file.encode(), "srt", translator)  # type: ignore[arg-type]
+    assert re.sub(r"one|two|three", lambda found: found[0].upper(), file) == result.data.decode()
+    assert not re.search(r"[\\<\d]|y:i", translator.texts[0][0])
+
+
+def test_a_line_of_spaces_does_not_end_a_text_in_webvtt() -> None:
+    text = (
+        "WEBVTT\n\n00:01.000 --> 00:02.000\n \none\n \n\nNOTE x\n\n00:03.000 --> 00:04.000\n\t\ntwo"
+    )
+    changed = translated(text, "srt", str.upper).data.decode()
+    assert changed == text.replace("one", "ONE").replace("two", "TWO")
 
 
 TIME = "00:00:0{0},000 --> 00:00:0{0},900\n"
