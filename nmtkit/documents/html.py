@@ -20,6 +20,7 @@ from nmtkit.documents.encoding import decode
 from nmtkit.documents.html_encoding import declared_encoding
 from nmtkit.documents.inline import KEPT_ELEMENTS
 from nmtkit.text.markup import (
+    ATTRIBUTES,
     SEPARATING,
     Markup,
     Piece,
@@ -41,8 +42,10 @@ _ATTRIBUTES = frozenset("alt title placeholder aria-label aria-description label
 _BUTTONS = frozenset(["submit", "button", "reset"])
 _LABELLED = frozenset(["optgroup", "option", "track"])
 _META = frozenset("description og:title og:description twitter:title twitter:description".split())
-_ATTRIBUTE = re.compile(r"""(?<=[\s"'/])([^\s"'<>/=]+)\s*=\s*("[^"]*"|'[^']*'|[^\s"'=<>`]+)""")
-_TAG = re.compile(r"""<[A-Za-z](?:[^<>"']|"[^"]*"|'[^']*')*+>""")
+_ATTRIBUTE = re.compile(r"""(?<=[\s"'/>])([^\s"'<>/=]+)\s*=\s*("[^"]*"|'[^']*'|[^\s"'=<>`]+)""")
+_TAG = re.compile(rf"<[A-Za-z]{ATTRIBUTES}>")
+_CODE = ("<%", "<?")
+"""Beginnings of code in the attributes of a template."""
 
 
 class _Placed(NamedTuple):
@@ -167,7 +170,8 @@ class _Parser:
             first = start + found.start(2) + len(quote)
             last = start + found.end(2) - len(quote)
             source = self._text[first:last]
-            if any(character.isalpha() for character in source):
+            has_letters = any(character.isalpha() for character in source)
+            if has_letters and not any(code in source for code in _CODE):
                 write = _write_attribute(first, last, quote, source)
                 yield Segment(self._lines.line(first), source, Syntax.ENTITIES, write)
 

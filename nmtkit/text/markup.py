@@ -33,9 +33,13 @@ OPAQUE = frozenset("script style".split())
 MAX_TAG = 10_000_000
 """Longest tag in characters; what is longer is text. An image may stand in its tag."""
 
+_CODE = r"<(?:%(?:[^%]|%(?!>)){0,300}+%|\?(?:[^?]|\?(?!>)){0,300}+\?)>"
+ATTRIBUTES = rf"""(?:[^<>"']|"[^"]*"|'[^']*'|{_CODE})*+"""
+"""Pattern of what stands behind the name in a tag; in templates code may stand there, too."""
+
 _TAG = re.compile(
     r"""</?([A-Za-z_][\w:.-]*)"""  # the name
-    r"""((?:[^<>"']|"[^"]*"|'[^']*')*+)>"""  # attributes, and the sign that it has no contents
+    rf"""({ATTRIBUTES})>"""  # attributes, and the sign that it has no contents
 )
 _ENTITY = re.compile(r"&(?:[A-Za-z_][\w.-]{0,63}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});", re.ASCII)
 _OLD_ENTITY = re.compile(
@@ -61,8 +65,8 @@ LINE_BREAK = re.compile(
 )
 """A tag that breaks a line: of HTML, of Markdown, of XLIFF and TMX."""
 
-_SECTIONS = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"), ("<!", ">"))
-"""Beginnings and ends of comments and the like, the longer beginning first."""
+_SECTIONS = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"), ("<%", "%>"), ("<!", ">"))
+"""Beginnings and ends of comments, code of templates and the like, the longer beginning first."""
 
 
 class Markup(StrEnum):

@@ -45,6 +45,10 @@ def sources(text: str) -> list[str]:
         ("<input type=submit value='A b'><input value=c><input type=Button value=D>", ["A b", "D"]),
         ("<li value=c>A</li><button value=d>B</button>", ["A", "B"]),
         ("<p>A <img alt='B'> c</p>", ["A <img alt='B'> c"]),
+        ("<% if a > b %><p>C</p><% end %><?= d > e ?>", ["C"]),
+        ("<input <% if a > b %>title='C'<% end %> <?= d > e ?>>", ["C"]),
+        ("""<img alt="<%= a('b') %>" title='c <?= d ?>'>""", []),
+        ("A <% b", ["A <% b"]),
     ],
 )
 def test_segments(text: str, expected: list[str]) -> None:
@@ -70,6 +74,13 @@ def test_attributes_are_quoted_as_they_need(text: str, expected: str) -> None:
 @pytest.mark.parametrize("entity", ["&copy", "&nbsp", "&#169", "&#xa9", "&amp", "&notin;"])
 def test_entities_without_a_semicolon_stay(entity: str) -> None:
     assert translated(f"<p>a {entity} b", "html", str.upper).data.decode() == f"<p>A {entity} B"
+
+
+@pytest.mark.parametrize("code", ['<%= b.c "d" > e %>', "<%# f %>", "<?= $g ?>", "<%@ h i='j' %>"])
+def test_code_of_templates_stays(code: str) -> None:
+    text = f"<p>one {code} <a class={code}>two</a></p>"
+    expected = text.replace("one", "ONE").replace("two", "TWO")
+    assert translated(text, "html", str.upper).data.decode() == expected
 
 
 def test_names_behind_an_ampersand_that_are_no_entities_are_text() -> None:
