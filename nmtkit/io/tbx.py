@@ -4,7 +4,8 @@
     <langSec xml:lang="fr"><termSec><term>disque dur</term></termSec></langSec></conceptEntry>
 
 The elements of 2008 are read, too: `termEntry`, `langSet`, `tig` and `ntig`. A term whose
-administrative status is deprecated or superseded is one that translations must not have.
+administrative status is deprecated or superseded is one that translations must not have; in the
+style DCT the status is an element of its own, `<min:administrativeStatus>`.
 """
 
 import re
@@ -69,6 +70,11 @@ def read_tbx(chunks: Iterable[bytes], name: str, languages: tuple[str, str]) -> 
         )
 
 
+def _is_status(element: str, type: str | None) -> bool:
+    """Return whether an element says the status of a term: by its type, or by its name (DCT)."""
+    return (element == "termNote" and type == _STATUS) or element.rpartition(":")[2] == _STATUS
+
+
 class _Term(NamedTuple):
     tag: str
     text: str
@@ -104,14 +110,14 @@ class _Reader(XmlReader[Concept]):
             self._tag = attributes.get("xml:lang") or attributes.get("lang") or ""
         elif element in _TERM:
             self._term, self._unwanted = "", False
-        self._is_status = element == "termNote" and attributes.get("type") == _STATUS
+        self._is_status = _is_status(element, attributes.get("type"))
         if element == "term" or self._is_status:
             self._text = []
 
     def end(self, element: str) -> None:
         """End an element."""
         self._depth -= 1
-        if element in ("term", "termNote") and self._text is not None:
+        if self._text is not None and (element == "term" or _is_status(element, _STATUS)):
             text, self._text = " ".join("".join(self._text).split()), None
             if element == "term":
                 self._term = text

@@ -35,6 +35,12 @@ def test_terms_of_a_concept_belong_together() -> None:
     assert concept == Concept(3, ("hard disk", "hard drive"), ("disque dur",), ("HD",))
 
 
+def test_the_status_may_be_an_element_of_its_own() -> None:
+    old, new = 'termNote type="administrativeStatus"', "min:administrativeStatus"
+    document = NEW.replace(old, new).replace("sts</termNote", f"sts</{new}")
+    assert "termNote" not in document and read(document) == read(NEW)
+
+
 def test_the_older_version_is_read() -> None:
     (concept,) = read(OLD)
     assert (concept.sources, concept.targets) == (("disk",), ("disque",))
