@@ -9,6 +9,7 @@ Fields are separated by tabs, translations by `|`. The flag `forbidden` says tha
 a line with the term must not have these words; without a term no translation may have them.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -26,6 +27,9 @@ FLAGS = (CASE_SENSITIVE, FORBIDDEN)
 
 HEAD_CHUNKS = 2
 """Parts of the file by which TBX is recognised."""
+
+_QUOTED = re.compile(r'"((?:[^"]|"")*+)"')
+"""A field in quotation marks, as spreadsheets write those with a comma or quotation marks."""
 
 MAX_TERM_WORDS = 100
 """Words of a term, and of a translation."""
@@ -65,7 +69,7 @@ def parse_term(line: str, place: str) -> Term:
 
     :raises DataError: the line is no entry.
     """
-    source, *rest = (part.strip() for part in line.rstrip("\r\n").split("\t"))
+    source, *rest = (_field(part.strip()) for part in line.rstrip("\r\n").split("\t"))
     if not 1 <= len(rest) <= 2:
         raise DataError(
             f"{place}: {counted(len(rest) + 1, 'field')}; an entry is"
@@ -85,3 +89,9 @@ def parse_term(line: str, place: str) -> Term:
     if not words_of(source):
         raise DataError(f"{place}: no term before the tab; only forbidden words need none")
     return Term(source, targets, (), CASE_SENSITIVE in flags, place)
+
+
+def _field(text: str) -> str:
+    """Return the value of a field, without the quotation marks of a spreadsheet."""
+    quoted = _QUOTED.fullmatch(text)
+    return quoted[1].replace('""', '"').strip() if quoted else text

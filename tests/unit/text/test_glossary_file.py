@@ -29,6 +29,22 @@ def test_fields_are_source_translations_and_flags(tmp_path: Path) -> None:
     assert second.case_sensitive
 
 
+@pytest.mark.parametrize(
+    ("line", "source", "targets"),
+    [
+        ('"a, b"\t"c|d, e"\t', "a, b", ("c", "d, e")),
+        ('"a ""b"""\tc', 'a "b"', ("c",)),
+        ('5" disk\t"a" ou "b"', '5" disk', ('"a" ou "b"',)),
+    ],
+)
+def test_quotation_marks_of_spreadsheets_are_no_part_of_a_term(
+    tmp_path: Path, line: str, source: str, targets: tuple[str, ...]
+) -> None:
+    path = tmp_path / "g.tsv"
+    path.write_text(f"{line}\n")
+    assert [(term.source, term.targets) for term in terms(path)] == [(source, targets)]
+
+
 def test_forbidden_words_need_no_term(tmp_path: Path) -> None:
     path = tmp_path / "g.tsv"
     path.write_text("driver\tchauffeur\tforbidden\n\tzut|flûte\tforbidden\n")
