@@ -35,13 +35,15 @@ _MESSAGE = (
 )
 """A message of ICU with its variants: `{n, plural, one {# file} other {# files}}`."""
 
-# Formatted arguments of ICU; templates of Jinja, Vue, Handlebars and shells; arguments of Ruby; of
-# Python, .NET and Rust; conversions of C with sizes of types; numbers of Qt.
+# Formatted arguments of ICU; templates of Jinja, Vue, Handlebars and shells; arguments of Ruby and
+# WordPress; of Python, .NET and Rust; conversions of C with sizes of types; dates (strftime);
+# numbers of Qt.
 _FORMATTED = r"\{\s*\w+\s*,\s*(?:number|date|time|ordinal|duration|spellout)\b[^{}]{0,80}\}"
 _TEMPLATE = r"\{\{[^{}\n]{1,200}\}\}|\{%[^{}%\n]{1,200}%\}|\$\{[^{}\n]{1,200}\}"
 _NAMED = (
     r"[%#]\{[A-Za-z_][\w.:]*\}|"
-    r"%<[A-Za-z_]\w*>(?:[-+#0]*\d*(?:\.\d+)?[diouxXeEfFgGcrsp](?!\w))?"
+    r"%<[A-Za-z_]\w*>(?:[-+#0]*\d*(?:\.\d+)?[diouxXeEfFgGcrsp](?!\w))?|"
+    r"###[A-Z][A-Z0-9_]{1,40}###"
 )
 _FIELD = (
     r"\{[\w.\[\]]*(?:,\s?-?\d+)?(?:![rsa])?:[^{}\s]{1,40}\}|"
@@ -51,6 +53,13 @@ _C_CONVERSION = (
     r"(?<![\w%])%(?:\d{1,2}\$)?[-+#0']*(?:\d+|\*)?(?:\.\d+)?(?:hh?|ll?|[zjtqL])?"
     r"[diouxXeEfFgG](?!\w)"
 )
+_DATE_PART = r"%[-_0^#EO]?[aAbBcCdDeFgGhHIjklmMnNpPrRsStTuUVwWxXyYzZ]"
+_DATE = (
+    rf"(?<![\w%])(?=(?:{_DATE_PART}[-/.:∶]?){{0,8}}%[-_0^#EO]?[aAbBCDhHIjklmMNPrRStTUVwWyYzZ](?!\w))"
+    rf"{_DATE_PART}(?:[-/.:∶]?{_DATE_PART}){{0,8}}(?!\w)"
+)
+"""A date of parts of which one at least is no conversion of C."""
+
 _QT_NUMBER = r"(?<![\w%])%(?:n|L?[1-9][0-9]?)(?![\w$])(?![.,][0-9])"
 _IDENTIFIER = r"\b[A-Za-z0-9]+(?:_+[A-Za-z0-9]+)+\b"
 
@@ -69,12 +78,13 @@ _PLACEHOLDERS = (
     _TEMPLATE,
     _NAMED,
     _FIELD,
+    _DATE,
     _C_CONVERSION,
     _QT_NUMBER,
     _PERCENT_IN_WORD,
     *(sign for sign in _SIGNS if sign is not _PERCENT),
 )
-"""Models tokenize without the first seven kinds."""
+"""Models tokenize without the first eight kinds."""
 
 _NAMES = (rf"{_PATH}(?<![.])", rf"{_WINDOWS_PATH}(?<![.])", _IDENTIFIER)
 

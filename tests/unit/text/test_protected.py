@@ -35,7 +35,8 @@ def test_plain_text_has_no_such_part(line: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [("v%s", ["%s"]), ("%dx%d", ["%d", "%d"]), ("%s%s", ["%s", "%s"]), ("%ds", ["%d"])]
-    + [("100%sure", []), ("%description", []), ("100 %d", ["%d"])],
+    + [("100%sure", []), ("%description", []), ("100 %d", ["%d"]), ("50% By", []), ("5%A", [])]
+    + [("%H, %lu", ["%H", "%lu"]), ("%s/%d", ["%s", "%d"])],
 )
 def test_placeholders_beside_letters_are_found(text: str, expected: list[str]) -> None:
     assert PLACEHOLDER_PATTERN.findall(text) == expected
@@ -47,7 +48,8 @@ def test_placeholders_beside_letters_are_found(text: str, expected: list[str]) -
         "{{ user.name }}", "{{#if x}}", "{{/if}}", "{{> part}}", "{{ 'a' | translate }}",
         "{% if a %}", "%{count}", "#{user.name}", "%<total>d", "{0,10:N2}", "{name!r:>10}",
         "{0:%Y-%m-%d}", "{:?}", "{0,-5}", "${VAR:-no value}", "%'d", "%hu", "%zu", "%lld", "%n",
-        "%L1", "%2", "%10", "%1$@", "{n, number, percent}", "{d, date}",
+        "%L1", "%2", "%10", "%1$@", "{n, number, percent}", "{d, date}", "%Y", "%-d", "%OB",
+        "%Y-%m-%d", "%Y%m%d", "%H:%M:%S", "%d/%m/%y", "###SITENAME###",
         "{count, plural, =0 {none} one {# file in {{dir}}} other {# files in {dir}}}",
         "{sex, select, male {{n, plural, one {his file} other {his files}}} other {it}}",
     ],
