@@ -38,7 +38,7 @@ _INLINE_TAG = re.compile(
 _TABLE_RULE = re.compile(r"\|?+[ \t]*+:?+-++:?+[ \t]*+(?:\|[ \t]*+:?+-++:?+[ \t]*+)*+\|?+\Z")
 _CELL_END = re.compile(r"(?:\\.|`[^`\n]*`|[^|\\`]|`)*+", re.DOTALL)
 _FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n.*?^\1[ \t]*\r?$", re.DOTALL | re.MULTILINE)
-_INDENTED = re.compile(r"(?: {4}|\t)")
+_INDENTATION = re.compile(r"[ \t]+")
 _DIRECTIVE = re.compile(
     r"[ \t]{0,3}(?::::|(?:\[![A-Za-z]+\][+-]?|\[\[?_?TOC_?\]\]?"
     r"|\{(?:%[^{}\n]*%|:[^{}\n]*|\{[^{}\n]*\})\})[ \t]*\Z)"
@@ -55,6 +55,10 @@ _LISTING = re.compile(r"[ \t]{0,3}\{(?:%-?|\{[<%])[ \t]*highlight\b")
 """The tag before a listing of Jekyll or Hugo."""
 
 _MATH = re.compile(r"[ \t]*\$\$")
+
+
+_CODE = 4
+"""Columns by which code is indented."""
 
 
 class _Line(NamedTuple):
@@ -83,7 +87,8 @@ class _Parser:
         self._quotes = 0  # around the paragraph
         self._fence = ""  # what ends the block of code
         self._html_end: str | None = None  # of HTML or a listing; an empty line if ""
-        self._in_list = False
+        self._items: list[int] = []  # columns at which the contents of open items begin
+        self._origin = 0  # where columns are counted from: the line, or behind signs of quotes
         self._in_table = False
 
     def segments(self) -> Iterator[Segment]:
@@ -101,17 +106,19 @@ class _Parser:
             self._skip(line)
             return
         content, quotes = start, 0
+        self._origin = start
         for _ in range(MAX_DEPTH):
             found = _CONTAINER.match(self._text, content, end)
             if found is None or _RULE.match(self._text[content:end]):
                 break
             if ">" in found[0]:
                 quotes += 1
+                self._origin = found.end()
             elif self._is_code(content, end):
                 break
             else:
                 yield from self._flush()
-                self._in_list = True
+                self._begin_item(content, found.end())
             content = found.end()
         if quotes > self._quotes:  # with fewer ones a paragraph may go on
             yield from self._flush()
@@ -136,9 +143,23 @@ class _Parser:
             self._html_end = None
 
     def _is_code(self, start: int, end: int) -> bool:
-        """Return whether a line is indented code: behind an empty line, outside of lists."""
-        is_indented = _INDENTED.match(self._text, start, end) is not None
-        return is_indented and not self._paragraph and not self._in_list
+        """Return whether a line is code: behind an empty line, by 4 columns in its list."""
+        indentation = _INDENTATION.match(self._text, start, end)
+        if self._paragraph or not indentation:
+            return False
+        column = self._column(indentation.end())
+        return column - max((item for item in self._items if item <= column), default=0) >= _CODE
+
+    def _column(self, offset: int) -> int:
+        return len(self._text[self._origin : offset].expandtabs(4))
+
+    def _begin_item(self, start: int, end: int) -> None:
+        """Take the sign of an item, and the whitespace around it."""
+        sign = self._text[start:end]
+        first = self._column(start + len(sign) - len(sign.lstrip()))
+        contents, behind = self._column(end), self._column(start + len(sign.rstrip()))
+        contents = contents if contents - behind <= _CODE else behind + 1
+        self._items = [item for item in self._items if item <= first] + [contents]
 
     def _starts_kept_block(self, line: str, start: int, end: int) -> bool:
         """Return whether a line begins, or is, something that is kept."""
@@ -168,10 +189,8 @@ class _Parser:
 
     def _text_line(self, line: str, start: int, end: int) -> Iterator[Segment]:
         """Take a line of text."""
-        if not line[0].isspace():
-            self._in_list = (
-                self._in_list and start > self._numbers.starts[self._numbers.line(start) - 1]
-            )
+        if not line[0].isspace() and start == self._numbers.starts[self._numbers.line(start) - 1]:
+            self._items = []
         if heading := _HEADING.match(line):
             yield from self._flush()
             stop = start + max(_end_of_heading(line), heading.end())
@@ -183,7 +202,9 @@ class _Parser:
                 first, last = box.span(box.lastindex)
                 self._paragraph = [_Line(start + first, start + last)]
                 yield from self._flush()
-            self._in_list = True
+            indentation = self._column(start + len(line) - len(line.lstrip()))
+            self._items = [item for item in self._items if item <= indentation]
+            self._items.append(indentation + _CODE)
         elif self._paragraph and _UNDERLINE.match(line):
             yield from self._flush()
         elif "|" in line and (self._in_table or self._is_table_head(end)):
