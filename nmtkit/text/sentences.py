@@ -27,7 +27,7 @@ _END = re.compile(
     rf"|[。！？｡]+[{_CLOSING}]*"
 )
 _SEPARATOR = re.compile(r"(?<=\s)[|•·›»](?=\s)")
-_TAB = re.compile(r"(?<=\S)[^\S\t\r\n]*\t+")
+_GAP = re.compile(r"(?<=\S)(?:[^\S\t\r\n]*\t+| {3,}(?=\S))")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _BULLET = re.compile(r"(?:[-–—•·*+♪#]+|[0-9]{1,3}\))\s+")
 _SPACE = re.compile(r"\s*")
@@ -47,8 +47,8 @@ class Lines(StrEnum):
     """What line breaks in a text mean.
 
     FOLD: they are spaces, as in HTML. KEEP: each ends a sentence, except one in the middle of
-    wrapped text; so does a tab within a line. WRAP: a line break ends a sentence only before the
-    dash of another speaker. HARD: only behind two spaces, as in Markdown.
+    wrapped text; so does a tab or a gap of three spaces within a line. WRAP: a line break ends a
+    sentence only before the dash of another speaker. HARD: only behind two spaces, as in Markdown.
     """
 
     FOLD = "fold"
@@ -72,7 +72,7 @@ def find_sentences(
     """
     ends = {*breaks, *_sentence_ends(text, language), *_line_ends(text, lines)}
     if lines == Lines.KEEP:
-        ends |= {found.end() for found in _TAB.finditer(text)}
+        ends |= {found.end() for found in _GAP.finditer(text)}
     ends |= {offset for found in _SEPARATOR.finditer(text) for offset in found.span()}
     spans: list[Span] = []
     start = 0

@@ -122,10 +122,14 @@ def test_fuzzy_entries_are_translated_again_on_request() -> None:
         ("Name\\tsize of the file", "NAME\\tSIZE OF THE FILE"),
         ("  -o FILE \\t\\tname it so", "  -O FILE \\t\\tNAME IT SO"),
         ("\\tIndented", "\\tINDENTED"),
+        (
+            "  -o FILE     name it so\\n  -q          be quiet",
+            "  -O FILE     NAME IT SO\\n  -Q          BE QUIET",
+        ),
         ("Some words that go on\\n\\tin a line that is indented", None),
     ],
 )
-def test_tabs_stay(value: str, expected: str | None) -> None:
+def test_tabs_and_columns_stay(value: str, expected: str | None) -> None:
     """Keep them between words, and before each line of wrapped text."""
     text = translated(f'{HEADER}\nmsgid "{value}"\nmsgstr ""\n', "po", str.upper).data.decode()
     same = value.upper().replace("\\N\\T", "\\n\\t")
