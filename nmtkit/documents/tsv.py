@@ -3,7 +3,14 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from nmtkit.documents.document import Document, DocumentOptions, Edit, Segment, Syntax, Write
+from nmtkit.documents.document import (
+    Document,
+    DocumentOptions,
+    Edit,
+    Segment,
+    Write,
+    syntax_of,
+)
 from nmtkit.documents.encoding import LINE, decode
 
 _QUOTED = re.compile(r'"((?:[^"]|"")*+)"')
@@ -44,7 +51,7 @@ def parse_tsv(data: bytes, name: str, options: DocumentOptions) -> Document:
         value = fields[source - 1]
         if quoted := _QUOTED.fullmatch(value):
             value, write = quoted[1].replace('""', '"'), _in_quotes(write)
-        segments.append(Segment(number, value, Syntax.TEXT, write))
+        segments.append(Segment(number, value, syntax_of(value), write))
     return Document(text, encoding, segments, warnings)
 
 

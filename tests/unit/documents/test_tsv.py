@@ -51,3 +51,10 @@ def test_quotes_of_spreadsheets_stay_around_the_field(
     result = translated(f"1\t{field}\n", "tsv", str.upper, columns=columns).data.decode()
     copied = columns == (2, 3)
     assert result == (f"1\t{field}\t{expected}\n" if copied else f"1\t{expected}\n")
+
+
+def test_html_in_a_field_is_kept() -> None:
+    text = "one <b class='x'>two</b> &amp; three<br>four\ta < b & c"
+    expected = "ONE <b class='x'>TWO</b> &amp; THREE<br>FOUR\ta < b & c"
+    assert translated(text, "tsv", str.upper).data.decode() == expected
+    assert translated(text, "tsv", str.upper, columns=(2, 2)).data.decode().endswith("\tA < B & C")
