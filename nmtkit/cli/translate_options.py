@@ -1,6 +1,5 @@
 """Options of `nmtkit translate`, their rules and their earlier spellings."""
 
-import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from nmtkit.inference.ensemble import Ensemble, SearchPrecision
     from nmtkit.inference.terms import TermsMode
     from nmtkit.inference.translator import Translator
-
-log = logging.getLogger("nmtkit")
 
 N_BEST_HAS_SCORES = "the n-best format has the scores"
 
@@ -118,10 +115,7 @@ class SpeedOptions:
 
             return fast_translator(ensemble, models.models, models.batch_size)
         from nmtkit.inference.translator import Translator
-        from nmtkit.models.fast.int8 import is_int8_fast
 
-        if self.quantize and not is_int8_fast():
-            log.warning("--quantize: this processor multiplies 8 bits slowly; leave it out")
         translator = Translator(
             ensemble,
             batch_size=models.batch_size,

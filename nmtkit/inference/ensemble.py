@@ -1,6 +1,7 @@
 """Ensembles: one model, or several with the same target vocabulary."""
 
 import contextlib
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,11 +17,8 @@ from nmtkit.inference.stream_batching import Batches, WindowDone
 from nmtkit.model_folder import LoadedModel, load_models
 from nmtkit.models import kernels
 from nmtkit.models.base import TranslationModel
-from nmtkit.models.precision import (
-    BFLOAT16_SIZE,
-    Precision,
-    multiplies_bfloat16,
-)
+from nmtkit.models.fast.int8 import is_int8_fast
+from nmtkit.models.precision import BFLOAT16_SIZE, Precision, multiplies_bfloat16
 from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.candidates import PADDING
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, ModelAveraging
@@ -32,6 +30,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from nmtkit.search.constraints import Constraints
+
+log = logging.getLogger("nmtkit")
 
 SearchPrecision: TypeAlias = Literal["auto", "float32", "bfloat16"]
 """The choice of a user: "auto" is bfloat16 where that pays, else float32."""
@@ -137,6 +137,8 @@ class Ensemble:
                 raise ConfigError(f"{option} is for translating on a CPU; add --device cpu")
             if kernels.PLAIN:
                 raise ConfigError(f"{option} cannot run with NMTKIT_PLAIN=1; leave one of them out")
+        if precision == "int8" and not is_int8_fast():
+            log.warning("--quantize: this processor multiplies 8 bits slowly; leave it out")
         prepared = (
             replace(member, model=member.model.for_inference(_precision_of(member, precision)))
             for member in self.members

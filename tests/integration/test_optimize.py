@@ -133,7 +133,7 @@ def test_a_processor_without_fast_8_bit_products_goes_without(
 ):
     optimize("--max-loss", 100)
     write_fast_record(folder, replace(record_of(folder), quantize=True))
-    for module in ("inference.fast", "training.optimize", "models.fast.int8"):
+    for module in ("inference.fast", "training.optimize", "inference.ensemble"):
         monkeypatch.setattr(f"nmtkit.{module}.is_int8_fast", lambda: False)
     fast = nmtkit("translate", "-m", folder, "--fast", input="one two\n")
     assert "--fast goes without 8-bit products" in fast.stderr
