@@ -83,10 +83,11 @@ def command(
     Which words translate each other is learned from the training text, with the model's attention,
     as in 'nmtkit align'. The links give a table of candidates: lexicon.gz in the model folder. The
     dev set is translated as usual, with candidates, with 8-bit products, and with both. The fastest
-    way whose BLEU falls by at most --max-loss is kept; if all lose more, it is an error and nothing
-    is written. The result is in fast.json, with the checksums of what was checked: after further
-    training, or for other --params, run the command again. Existing files of these names are
-    replaced. One line with both figures of BLEU, and how many times as fast it is, is written.
+    way whose BLEU falls by at most --max-loss is kept, or the first such way if the dev set takes
+    less than a second; if all lose more, it is an error and nothing is written. The result is in
+    fast.json, with the checksums of what was checked: after further training, or for other
+    --params, run the command again. Existing files of these names are replaced. One line with both
+    figures of BLEU, and how many times as fast it is, is written.
 
     Examples:
       nmtkit optimize model --train train.en train.fr --dev dev.en dev.fr
@@ -101,9 +102,10 @@ def command(
             from nmtkit.training.optimize import optimize
 
         record = optimize(model, train, dev, max_pairs, max_loss, batch_size, params)
-        text = f"dev BLEU {record.bleu:.2f}; " + (
-            f"{record.fast_bleu:.2f} with {record.contents}, {record.speed:.1f} times as fast"
-            if record.contents
-            else "nothing is faster on this machine"
-        )
+        result = f"{record.fast_bleu:.2f} with {record.contents}"
+        if record.speed:
+            result += f", {record.speed:.1f} times as fast"
+        if not record.contents:
+            result = "nothing is faster on this machine"
+        text = f"dev BLEU {record.bleu:.2f}; {result}"
         figures.write((json.dumps(vars(record)) if as_json else text) + "\n")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.translator import Translator
-from nmtkit.io.fast_record import FAST_FILE, LEXICON_FILE, read_fast_record
+from nmtkit.io.fast_record import FAST_FILE, LEXICON_FILE, FastRecord, read_fast_record
 from nmtkit.io.parameters import CHECKSUM_KEY, read_metadata
 from nmtkit.models.fast.int8 import is_int8_fast
 from nmtkit.text.lexicon import Lexicon
@@ -37,18 +37,32 @@ def fast_translator(
     checked = all(record is not None and record.quantize for record in records)
     quantize = on_cpu and is_int8_fast() and checked
     has_lexicon = records[0] is not None and bool(records[0].lexicon)
-    missing = [] if quantize else ["8-bit products"] if on_cpu else ["8-bit products, on a CPU"]
-    missing += [] if has_lexicon else ["candidates"]
-    if missing:
-        without = [str(f) for f, record in zip(paths, records, strict=True) if record is None]
-        reasons = [f"no {FAST_FILE} in {', '.join(without)}: run 'nmtkit optimize'"] * bool(without)
-        if checked and on_cpu and not quantize:
-            reasons.append("this processor multiplies 8 bits slowly")
-        reason = f" ({'; '.join(reasons)})" if reasons else ""
-        log.warning("--fast goes without %s%s", " and ".join(missing), reason)
+    _warn_of_missing(paths, records, _why_no_int8(on_cpu) if checked and not quantize else "")
     translator = Translator(ensemble, batch_size=batch_size, quantize=quantize)
     if not has_lexicon:
         return translator
     vocabulary = translator.tgt_vocab
     lexicon = Lexicon.load(paths[0] / LEXICON_FILE, vocabulary, known_direction=True)
     return translator.with_candidates(lexicon)
+
+
+def _why_no_int8(on_cpu: bool) -> str:
+    """Return why 8-bit products are not used although the models were checked with them."""
+    return "this processor multiplies 8 bits slowly" if on_cpu else "they are for a CPU"
+
+
+def _warn_of_missing(
+    folders: Sequence[Path], records: Sequence[FastRecord | None], why_no_int8: str
+) -> None:
+    """Say what is not used for want of a record, or of a fitting processor.
+
+    What `nmtkit optimize` has found not to be good or fast enough is not missing.
+    """
+    without = [str(f) for f, record in zip(folders, records, strict=True) if record is None]
+    missing = ["8-bit products"] if without or why_no_int8 else []
+    missing += ["candidates"] if records[0] is None else []
+    reason = why_no_int8
+    if without:
+        reason = f"no {FAST_FILE} in {', '.join(without)}: run 'nmtkit optimize'"
+    if missing:
+        log.warning("--fast goes without %s (%s)", " and ".join(missing), reason)

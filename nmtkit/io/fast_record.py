@@ -37,7 +37,8 @@ class FastRecord:
     parameters: checksum of the parameters. lexicon: SHA-256 of the lexical table, "" for none.
     quantize: 8-bit products are good enough.
     pairs: pairs of the dev set. bleu, fast_bleu: BLEU in percent without and with what is used.
-    speed: time without it over time with it, on the machine and the dev set of the check.
+    speed: time without it over time with it, on the machine and the dev set of the check; 0 if that
+    took too short a time.
     """
 
     parameters: str

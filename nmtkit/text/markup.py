@@ -252,7 +252,7 @@ def _text_of(piece: Piece) -> str:
 
 
 def _cut(pieces: Sequence[Piece], offsets: Sequence[int]) -> Iterator[Piece]:
-    """Yield pieces of which none goes on over one of some offsets in the text, in their order."""
+    """Yield pieces that are cut at some offsets in the text."""
     end = 0
     for piece in pieces:
         start, end = end, end + len(_text_of(piece))

@@ -58,7 +58,7 @@ _DATE = (
     rf"(?<![\w%])(?=(?:{_DATE_PART}[-/.:∶]?){{0,8}}%[-_0^#EO]?[aAbBCDhHIjklmMNPrRStTUVwWyYzZ](?!\w))"
     rf"{_DATE_PART}(?:[-/.:∶]?{_DATE_PART}){{0,8}}(?!\w)"
 )
-"""A date of parts of which one at least is no conversion of C."""
+"""A date; at least one of its parts is no conversion of C."""
 
 _QT_NUMBER = r"(?<![\w%])%(?:n|L?[1-9][0-9]?)(?![\w$])(?![.,][0-9])"
 _IDENTIFIER = r"\b[A-Za-z0-9]+(?:_+[A-Za-z0-9]+)+\b"

@@ -3,7 +3,7 @@
 The lexical table of candidates (Jean et al. 2015) counts links over the training text, which are
 learned from all its pairs with the model's attention. With it, with 8-bit products, and with both,
 the dev set is translated again. What loses more BLEU than allowed is not used; of the rest, what
-takes the least processor time.
+takes the least processor time. A dev set that takes too short a time says nothing of it.
 """
 
 import logging
@@ -46,6 +46,10 @@ WARM_UP_LINES = 16
 """Lines of the dev set that are translated before the time counts."""
 
 
+MIN_SECONDS = 1.0
+"""Processor time of a translated dev set, below which times are not compared."""
+
+
 class Way(NamedTuple):
     """A way to translate faster: with 8-bit products, with candidates, or with both."""
 
@@ -61,6 +65,7 @@ WAYS = (
     Way("candidates", False, True),
     Way("8-bit products", True, False),
 )
+"""The likely fastest first."""
 
 
 class Trial(NamedTuple):
@@ -116,10 +121,8 @@ def optimize(
             )
         sha256 = regular_file_sha256(table) if best.candidates else ""
     fast = trials[best]
-    speed = plain.seconds / fast.seconds
-    record = FastRecord(
-        checksum, sha256, best.quantize, len(pairs), plain.bleu, fast.bleu, round(speed, 2)
-    )
+    speed = round(plain.seconds / fast.seconds, 2) if plain.seconds >= MIN_SECONDS else 0.0
+    record = FastRecord(checksum, sha256, best.quantize, len(pairs), plain.bleu, fast.bleu, speed)
     if not best.candidates:
         (folder / LEXICON_FILE).unlink()
     write_fast_record(folder, record)
@@ -137,8 +140,12 @@ def _usable_ways() -> list[Way]:
 def _fastest(trials: Mapping[Way, Trial], max_loss: float) -> Way | None:
     """Return the fastest way that loses little, or PLAIN; None if all others lose too much."""
     plain = trials[PLAIN]
-    good = [way for way, trial in trials.items() if plain.bleu - trial.bleu <= max_loss]
-    return min(good, key=lambda way: trials[way].seconds) if len(good) > 1 else None
+    good = [
+        way for way, trial in trials.items() if way != PLAIN and plain.bleu - trial.bleu <= max_loss
+    ]
+    if not good or plain.seconds < MIN_SECONDS:
+        return good[0] if good else None
+    return min([PLAIN, *good], key=lambda way: trials[way].seconds)
 
 
 def write_lexicon(

@@ -128,6 +128,14 @@ def test_the_fastest_way_that_loses_little_is_kept(
     assert nmtkit("translate", "-m", folder, "--fast", input="one\n").stdout.count("\n") == 1
 
 
+def test_a_short_dev_set_says_nothing_of_the_time(optimize, folder, trials):
+    trials((50, 0.9), (50, 2), (50, 0.1), (50, 0.2))
+    assert optimize().stdout == "dev BLEU 50.00; 50.00 with candidates and 8-bit products\n"
+    assert record_of(folder).speed == 0
+    trials((50, 0.9), (40, 0.1), (50, 0.3), (50, 0.2))
+    assert optimize().stdout == "dev BLEU 50.00; 50.00 with candidates\n"
+
+
 def test_a_processor_without_fast_8_bit_products_goes_without(
     optimize, nmtkit, folder, monkeypatch
 ):

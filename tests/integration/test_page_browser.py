@@ -62,7 +62,12 @@ def wait_until(chrome: Chrome, condition: str, *arguments: Any) -> None:
 
 
 def write(page: Chrome, text: str, field: str = "source") -> None:
-    page.find_element("id", field).send_keys(text)
+    element = page.find_element("id", field)
+    if max(text, default="") < "\U00010000":
+        element.send_keys(text)
+    else:  # which the driver has no keys for
+        run_js(page, "arguments[0].focus()", element)
+        page.execute_cdp_cmd("Input.insertText", {"text": text})
 
 
 def wait_for_target(page: Chrome, text: str) -> None:
