@@ -2,12 +2,15 @@
 
 import re
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import Result
 
+from nmtkit.data.word_pairs import WordPairs
 from tests.terminal import Shown, run_in_terminal
 
 Nmtkit = Callable[..., Result]
@@ -148,8 +151,15 @@ def test_the_line_of_a_training_fits_and_has_cost_dev_bleu_and_time_left(
 
 
 def test_what_a_training_learns_before_its_first_update_is_shown(
-    prepared: Path, small: list[str], tmp_path: Path
+    prepared: Path, small: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    estimate = WordPairs.estimate
+
+    def estimate_slowly(*arguments: Any) -> WordPairs:
+        time.sleep(0.5)  # so few words may be learned before a bar is drawn on a busy machine
+        return estimate(*arguments)
+
+    monkeypatch.setattr(WordPairs, "estimate", estimate_slowly)
     settings = ["--set", "training.max_updates=1", "--guided"]
     command = ["train", prepared, "-o", tmp_path / "model", "--recipe", "toy", "--device", "cpu"]
     shown = run_in_terminal([*command, *small, *settings], tmp_path / "stdout")
