@@ -58,9 +58,9 @@ def is_in_word(character: str) -> bool:
 
     Letters, digits, combining marks, joiners and `_` do.
     """
-    if character.isalnum() or (character and character in f"_{_JOINERS}"):
-        return True
-    return bool(character) and unicodedata.category(character)[0] == "M"
+    if not character:
+        return False
+    return unicodedata.category(character)[0] in "LMN" or character in f"_{_JOINERS}"
 
 
 def unspaced_characters(text: str) -> int:

@@ -1,8 +1,8 @@
 """8-bit matrix products for search, and 8-bit annotations.
 
 Column j of a matrix is stored as integers from -127 to 127 and their scale s_j. The rows multiplied
-by it are quantized at run time: divided by their largest number, and rounded. The product is the
-integer product, exact in 32 bits, times both scales. Rows share no scale, so a sentence's
+by it are quantized at run time, each with its own scale. The product is the integer product, exact
+in 32 bits, times both scales. Rows share no scale, so a sentence's
 translation does not depend on the other sentences of the batch.
 
 Processors with VNNI (AVX-512) multiply rows of integers from -127 to 127. On other x86 processors
@@ -57,11 +57,6 @@ def is_int8_fast() -> bool:
     return _has_vnni() or _uses_fbgemm()
 
 
-def _max_row() -> int:
-    """Return the largest integer in the rows of a product."""
-    return MAX_FBGEMM_ROW if _uses_fbgemm() else MAX_INT8
-
-
 class Int8Matrix:
     """A matrix M in 8 bits, for products a M.
 
@@ -69,8 +64,7 @@ class Int8Matrix:
     """
 
     def __init__(self, matrix: Tensor) -> None:
-        tiny = torch.finfo(matrix.dtype).tiny
-        scales = matrix.abs().amax(0).clamp_(min=MAX_INT8 * tiny).div_(MAX_INT8)  # [w]
+        scales = _scales(matrix, MAX_INT8, dim=0).squeeze(0)  # [w]
         # Transposed, so that columns can be selected quickly.
         integers = (matrix / scales).round_().to(torch.int8).t().contiguous()
         self._store(integers, scales)
@@ -78,7 +72,6 @@ class Int8Matrix:
     def _store(self, integers: Tensor, scales: Tensor) -> None:
         """Keep M. Shapes: [w, n]; [w]."""
         self._integers, self._scales = integers, scales
-        self._integer_scales = scales / _max_row()  # of the columns of an integer product
         self._packed = fbgemm_pack(integers, scales) if _uses_fbgemm() else None
 
     def columns(self, columns: Tensor) -> "Int8Matrix":
@@ -109,12 +102,11 @@ class Int8Matrix:
         :return: Shape: [N, c].
         """
         scales = row_scales(a)
-        rows = (a / scales).mul_(_max_row()).round_()
-        product = products_of_lists(rows, self._integers, columns)
-        return torch.addcmul(addend[columns], product * self._integer_scales[columns], scales)
+        product = products_of_lists((a / scales).round_(), self._integers, columns)
+        return torch.addcmul(addend[columns], product * self._scales[columns], scales)
 
     def product(self, rows: Tensor) -> Tensor:
-        """Return the product of rows with numbers from -1 to 1. Shapes: [N, n]; [N, w]."""
+        """Return round(rows) M, for rows that `row_scales` were divided from. [N, n] to [N, w]."""
         product = self.unscaled_product(rows)
         return product if self.scales_left is None else product * self.scales_left
 
@@ -122,18 +114,26 @@ class Int8Matrix:
         """Return `product` without `scales_left`, where few of its columns are needed."""
         if self._packed is not None:
             return fbgemm_product(rows.float(), self._packed).to(rows.dtype)
-        integers = (rows * MAX_INT8).round_().to(torch.int8)
-        return int_matmul(integers, self._integers.t())
+        return int_matmul(rows.round().to(torch.int8), self._integers.t())
 
     @property
     def scales_left(self) -> Tensor | None:
         """What columns of `unscaled_product` are still to be multiplied by; None for 1. [w]."""
-        return None if self._packed is not None else self._integer_scales
+        return None if self._packed is not None else self._scales
 
 
 def row_scales(rows: Tensor) -> Tensor:
-    """Return the largest absolute number of each row, at least a tiny one. [..., n] to [..., 1]."""
-    return rows.abs().amax(-1, keepdim=True).clamp_(min=torch.finfo(rows.dtype).tiny)
+    """Return by what rows are divided before their product with 8-bit matrices.
+
+    Rounding then gives the integers that this processor multiplies. Shapes: [..., n]; [..., 1].
+    """
+    return _scales(rows, MAX_FBGEMM_ROW if _uses_fbgemm() else MAX_INT8, dim=-1)
+
+
+def _scales(values: Tensor, largest: int, dim: int) -> Tensor:
+    """Return by what values are divided to be from -largest to largest; `dim` becomes 1."""
+    tiny = torch.finfo(values.dtype).tiny
+    return values.abs().amax(dim, keepdim=True).clamp_(min=largest * tiny).div_(largest)
 
 
 Matrix: TypeAlias = Tensor | Prepacked | BFloat16Matrix | Int8Matrix

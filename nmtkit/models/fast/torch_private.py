@@ -90,16 +90,14 @@ def fbgemm_pack(integers: Tensor, scales: Tensor) -> object:
 
 
 def fbgemm_product(rows: Tensor, packed: object) -> Tensor:
-    """Return a W^T, where a are rows rounded to multiples of 1 / MAX_FBGEMM_ROW.
+    """Return round(rows) W^T; the integers' product is exact up to 2^24.
 
-    The integers' product is exact up to 2^24.
-
-    :param rows: float32, from -1 to 1. Shape: [N, n].
+    :param rows: float32, from -MAX_FBGEMM_ROW to MAX_FBGEMM_ROW. Shape: [N, n].
     :param packed: W, from `fbgemm_pack`.
     :return: float32. Shape: [N, w].
     """
     product: Tensor = torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32.default(
-        rows, 1 / MAX_FBGEMM_ROW, MAX_FBGEMM_ROW, packed
+        rows, 1.0, MAX_FBGEMM_ROW, packed
     )
     return product
 

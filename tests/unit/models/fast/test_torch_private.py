@@ -69,7 +69,7 @@ def test_int8_products_are_exact() -> None:
 def test_fbgemm_products_are_exact_at_the_limits(shape: tuple[int, int, int]) -> None:
     """Also where the sums of pairs of products are largest: they have 16 bits."""
     rows, n, w = shape
-    a = torch.ones(rows, n) * torch.tensor([1, -1] * n)[:n]
+    a = torch.full((rows, n), MAX_FBGEMM_ROW) * torch.tensor([1, -1] * n)[:n]
     b = torch.full((w, n), 127, dtype=torch.int8)
     b[w // 2 :] = -127
     b[:, ::3] = 1
