@@ -3,7 +3,7 @@
 import html
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from nmtkit.documents.document import Segment, Syntax
@@ -117,34 +117,43 @@ def _joined(pieces: Sequence[Piece]) -> list[Piece]:
     return result
 
 
-def entity_pieces(source: str) -> Iterator[Piece]:
-    """Yield the text and the entities of an attribute."""
+def _split_at(
+    pattern: re.Pattern[str], source: str, piece_of: Callable[[re.Match[str]], Piece | None]
+) -> Iterator[Piece]:
+    """Yield each match of a pattern as a piece, and the text around them.
+
+    :param piece_of: returns None for a match that is a part of the text.
+    """
     position = 0
-    for found in _ENTITY_START.finditer(source):
-        pieces = list(split_pieces(found[0], Markup.XML))
-        if len(pieces) == 1 and pieces[0].kind is PieceKind.ENTITY:
+    for found in pattern.finditer(source):
+        piece = piece_of(found)
+        if piece is not None:
             if position < found.start():
                 yield Piece(PieceKind.TEXT, source[position : found.start()])
-            yield pieces[0]
+            yield piece
             position = found.end()
     if position < len(source):
         yield Piece(PieceKind.TEXT, source[position:])
 
 
+def entity_pieces(source: str) -> Iterator[Piece]:
+    """Yield the text and the entities of an attribute."""
+    return _split_at(_ENTITY_START, source, _entity)
+
+
+def _entity(found: re.Match[str]) -> Piece | None:
+    """Return the piece of an entity, or None for other text."""
+    pieces = list(split_pieces(found[0], Markup.XML))
+    return pieces[0] if len(pieces) == 1 and pieces[0].kind is PieceKind.ENTITY else None
+
+
 def subtitle_pieces(source: str) -> Iterator[Piece]:
     """Yield the pieces of a subtitle: tags, times between words, and codes of styles."""
     for piece in split_pieces(source, Markup.HTML):
-        if piece.kind is not PieceKind.TEXT:
+        if piece.kind is PieceKind.TEXT:
+            yield from _split_at(_SUBTITLE_CODE, piece.source, _subtitle_code)
+        else:
             yield piece
-            continue
-        position = 0
-        for found in _SUBTITLE_CODE.finditer(piece.source):
-            if position < found.start():
-                yield Piece(PieceKind.TEXT, piece.source[position : found.start()])
-            position = found.end()
-            yield _subtitle_code(found)
-        if position < len(piece.source):
-            yield Piece(PieceKind.TEXT, piece.source[position:])
 
 
 def _subtitle_code(found: re.Match[str]) -> Piece:

@@ -12,9 +12,7 @@ from nmtkit.documents.document import (
     syntax_of,
 )
 from nmtkit.documents.encoding import LINE, decode
-
-_QUOTED = re.compile(r'"((?:[^"]|"")*+)"')
-"""A field as spreadsheets write one that has quotation marks: in marks, and each within doubled."""
+from nmtkit.text.quoted_field import quoted, unquoted
 
 
 def parse_tsv(data: bytes, name: str, options: DocumentOptions) -> Document:
@@ -49,8 +47,9 @@ def parse_tsv(data: bytes, name: str, options: DocumentOptions) -> Document:
             first = start + offsets[target - 1]
             write = _write(first, first + len(fields[target - 1]), "")
         value = fields[source - 1]
-        if quoted := _QUOTED.fullmatch(value):
-            value, write = quoted[1].replace('""', '"'), _in_quotes(write)
+        inner = unquoted(value)
+        if inner is not None:
+            value, write = inner, _in_quotes(write)
         segments.append(Segment(number, value, syntax_of(value), write))
     return Document(text, encoding, segments, warnings)
 
@@ -68,7 +67,6 @@ def _in_quotes(write: Write) -> Write:
     """Return the function that writes a field as a spreadsheet would."""
 
     def write_quoted(translation: str, inner: Sequence[Edit]) -> Iterable[Edit]:
-        doubled = translation.replace('"', '""')
-        return write(f'"{doubled}"', inner)
+        return write(quoted(translation), inner)
 
     return write_quoted

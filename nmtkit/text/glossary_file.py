@@ -9,7 +9,6 @@ Fields are separated by tabs, translations by `|`. The flag `forbidden` says tha
 a line with the term must not have these words; without a term no translation may have them.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from nmtkit.io.lines import decode_line, split_lines
 from nmtkit.io.tbx import is_tbx, read_tbx
 from nmtkit.io.text_content import text_chunks
 from nmtkit.text.glossary import Glossary, Term, words_of
+from nmtkit.text.quoted_field import unquoted
 
 CASE_SENSITIVE, FORBIDDEN = "case-sensitive", "forbidden"
 
@@ -27,9 +27,6 @@ FLAGS = (CASE_SENSITIVE, FORBIDDEN)
 
 HEAD_CHUNKS = 2
 """Parts of the file by which TBX is recognised."""
-
-_QUOTED = re.compile(r'"((?:[^"]|"")*+)"')
-"""A field in quotation marks, as spreadsheets write those with a comma or quotation marks."""
 
 MAX_TERM_WORDS = 100
 """Words of a term, and of a translation."""
@@ -93,5 +90,5 @@ def parse_term(line: str, place: str) -> Term:
 
 def _field(text: str) -> str:
     """Return the value of a field, without the quotation marks of a spreadsheet."""
-    quoted = _QUOTED.fullmatch(text)
-    return quoted[1].replace('""', '"').strip() if quoted else text
+    inner = unquoted(text)
+    return text if inner is None else inner.strip()
