@@ -131,8 +131,12 @@ class EncoderDecoder(nn.Module):
         """Run the decoder over given translations."""
 
     def encode_for_targets(self, pairs: SentencePairs) -> Any:
-        """Return each target's encoded source."""
-        encoded = self.encode(pairs.src, pairs.src_mask)
+        """Return each target's encoded source, as in training."""
+        model = self
+        if self.inference is not None:  # what it encodes is arranged for its own steps
+            model = copy.copy(self)
+            model.inference = None
+        encoded = model.encode(pairs.src, pairs.src_mask)
         return encoded if pairs.sources is None else encoded.select_sentences(pairs.sources)
 
     def output_words(self) -> Tensor:

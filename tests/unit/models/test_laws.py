@@ -402,6 +402,21 @@ def test_rounding_keeps_sentences_and_hypotheses_apart(model, batch, prefixes, p
         torch.testing.assert_close(alone.readout[0, 0], together.readout[row, 1])
 
 
+@fast_only
+@pytest.mark.parametrize("precision", ["float32", "bfloat16", "int8"])
+def test_a_model_for_inference_gives_the_same_evidence_of_translations(model, batch, precision):
+    """Its steps may keep the source as nothing else can read it."""
+    if not model.reads_source:
+        pytest.skip("there is no source")
+    expected = model.evidence(*batch, None)
+    for actual, other in zip(
+        model.for_inference(precision).evidence(*batch, None), expected, strict=True
+    ):
+        assert (actual is None) == (other is None)
+        if actual is not None:
+            torch.testing.assert_close(actual, other)
+
+
 def test_a_model_has_vectors_of_what_it_reads(model):
     assert isinstance(model, HasSourceVectors) == model.reads_source
     assert isinstance(model, HasTargetVectors)
