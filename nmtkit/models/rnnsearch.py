@@ -109,11 +109,10 @@ class RNNsearchConfig:
 
 @dataclass(frozen=True)
 class Encoded(EncodedTensors):
-    """The annotated source sentences.
+    """The annotated source sentences; `fast.rnnsearch` arranges keys and values in its own way.
 
     keys: U_a h_j, for the energies. Shape: [B, T_x, n'].
-    values: [C | C_o] h_j, for gates and readout. Shape: [B, T_x, 3n + 2l], or what
-        `fast.int8.quantize_rows` makes of them.
+    values: [C | C_o] h_j, for gates and readout. Shape: [B, T_x, 3n + 2l].
     initial: s_0. Shape: [B, n].
     src_mask: True at real positions. Shape: [B, T_x].
     """

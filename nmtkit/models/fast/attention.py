@@ -26,7 +26,7 @@ DEVICE_CHUNK = 1 << 28
 
 
 def attention(query: Tensor, keys: Tensor, v_a: Tensor, src_mask: Tensor) -> Tensor:
-    """Compute the attention weights of several queries per sentence, a few sentences at a time.
+    """Compute the attention weights of several queries per sentence.
 
     :param query: W_a s_{i-1}. Shape: [B, k, n'].
     :param keys: U_a h_j. Shape: [B, T_x, n'].
@@ -34,16 +34,25 @@ def attention(query: Tensor, keys: Tensor, v_a: Tensor, src_mask: Tensor) -> Ten
     :param src_mask: True at real positions. Shape: [B, T_x].
     :return: alpha_i; rows sum to 1, exactly 0 at padding. Shape: [B, k, T_x].
     """
-    query, v_a = 2 * query, 2 * v_a
-    energies = query.new_empty(*query.shape[:2], keys.size(1))
+    return attention_of_doubled(2 * query, 2 * keys, 2 * v_a, src_mask)
+
+
+def attention_of_doubled(query: Tensor, keys: Tensor, v_a: Tensor, src_mask: Tensor) -> Tensor:
+    """Compute `attention` from twice the query, the keys and v_a, a few sentences at a time."""
     chunk = CPU_CHUNK if query.device.type == "cpu" else DEVICE_CHUNK
-    step = max(1, chunk // (energies[0].numel() * v_a.size(0)))  # sentences at a time
-    for start in range(0, query.size(0), step):
-        part = slice(start, start + step)
-        # 2 keys + 2 query: [b, 1, T_x, n'] + [b, k, 1, n'] -> [b, k, T_x, n']
-        sums = torch.add(query[part].unsqueeze(2), keys[part].unsqueeze(1), alpha=2)
-        energies[part] = sums.sigmoid_() @ v_a  # [b, k, T_x]
-    return torch.softmax(energies.masked_fill(~src_mask.unsqueeze(1), -torch.inf), dim=-1)
+    step = max(1, chunk // (query[0].numel() * keys.size(1)))  # sentences at a time
+    if step >= len(query):
+        energies = _energies(query, keys, v_a)
+    else:
+        parts = zip(torch.split(query, step), torch.split(keys, step), strict=True)
+        energies = torch.cat([_energies(*part, v_a) for part in parts])
+    return torch.softmax(energies.masked_fill_(~src_mask.unsqueeze(1), -torch.inf), dim=-1)
+
+
+def _energies(query: Tensor, keys: Tensor, v_a: Tensor) -> Tensor:
+    """Return e_ij up to a constant; see the top of this file. Shape: [b, k, T_x]."""
+    sums = query.unsqueeze(2) + keys.unsqueeze(1)  # [b, k, T_x, n']
+    return sums.sigmoid_() @ v_a
 
 
 def attention_scan(

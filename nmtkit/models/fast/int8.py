@@ -6,7 +6,8 @@ in 32 bits, times both scales. Rows share no scale, so a sentence's
 translation does not depend on the other sentences of the batch.
 
 Processors with VNNI (AVX-512) multiply rows of integers from -127 to 127. On other x86 processors
-FBGEMM multiplies rows from -64 to 64. Elsewhere products are slow; see `is_int8_fast`.
+FBGEMM multiplies rows from -64 to 64, in units of 1/64. Elsewhere products are slow; see
+`is_int8_fast`.
 
 The values that attention averages are also stored in 8 bits, with a scale and an offset for each
 row.
@@ -35,6 +36,7 @@ from nmtkit.models.fast.torch_private import (
     int_matmul,
     pack_rows,
     sum_packed_rows,
+    unpack_rows,
 )
 from nmtkit.models.precision import Precision
 
@@ -60,24 +62,27 @@ def is_int8_fast() -> bool:
 class Int8Matrix:
     """A matrix M in 8 bits, for products a M.
 
+    scales: of the columns. Shape: [w].
+    scales_left: what columns of `unscaled_product` are still to be multiplied by; None for 1. [w].
+
     :param matrix: Shape: [n, w].
     """
 
     def __init__(self, matrix: Tensor) -> None:
         scales = _scales(matrix, MAX_INT8, dim=0).squeeze(0)  # [w]
         # Transposed, so that columns can be selected quickly.
-        integers = (matrix / scales).round_().to(torch.int8).t().contiguous()
-        self._store(integers, scales)
-
-    def _store(self, integers: Tensor, scales: Tensor) -> None:
-        """Keep M. Shapes: [w, n]; [w]."""
-        self._integers, self._scales = integers, scales
-        self._packed = fbgemm_pack(integers, scales) if _uses_fbgemm() else None
+        self._integers = (matrix / scales).round_().to(torch.int8).t().contiguous()
+        self.scales = scales
+        self._packed = fbgemm_pack(self._integers, scales) if _uses_fbgemm() else None
+        self.scales_left = None if self._packed is not None else scales
 
     def columns(self, columns: Tensor) -> "Int8Matrix":
-        """Return the matrix of the selected columns."""
+        """Return the matrix of the selected columns, for few products."""
         selected = copy.copy(self)
-        selected._store(self._integers.index_select(0, columns), self._scales[columns])
+        selected._integers = self._integers.index_select(0, columns)
+        selected.scales = selected.scales_left = self.scales[columns]
+        if self._packed is not None:  # packing with scales takes four times as long
+            selected._packed = fbgemm_pack(selected._integers, None)
         return selected
 
     def matmul(self, a: Tensor) -> Tensor:
@@ -102,11 +107,13 @@ class Int8Matrix:
         :return: Shape: [N, c].
         """
         scales = row_scales(a)
-        product = products_of_lists((a / scales).round_(), self._integers, columns)
-        return torch.addcmul(addend[columns], product * self._scales[columns], scales)
+        unit = 1 if self._packed is None else MAX_FBGEMM_ROW
+        rows = (a / scales).mul_(unit).round_().div_(unit)
+        product = products_of_lists(rows, self._integers, columns)
+        return torch.addcmul(addend[columns], product * self.scales[columns], scales)
 
     def product(self, rows: Tensor) -> Tensor:
-        """Return round(rows) M, for rows that `row_scales` were divided from. [N, n] to [N, w]."""
+        """Return the product of rows divided by `row_scales`, rounded. [N, n] to [N, w]."""
         product = self.unscaled_product(rows)
         return product if self.scales_left is None else product * self.scales_left
 
@@ -116,24 +123,21 @@ class Int8Matrix:
             return fbgemm_product(rows.float(), self._packed).to(rows.dtype)
         return int_matmul(rows.round().to(torch.int8), self._integers.t())
 
-    @property
-    def scales_left(self) -> Tensor | None:
-        """What columns of `unscaled_product` are still to be multiplied by; None for 1. [w]."""
-        return None if self._packed is not None else self._scales
-
 
 def row_scales(rows: Tensor) -> Tensor:
     """Return by what rows are divided before their product with 8-bit matrices.
 
-    Rounding then gives the integers that this processor multiplies. Shapes: [..., n]; [..., 1].
+    They are from -1 to 1 then for FBGEMM, and otherwise from -127 to 127. Shapes: [..., n];
+    [..., 1].
     """
-    return _scales(rows, MAX_FBGEMM_ROW if _uses_fbgemm() else MAX_INT8, dim=-1)
+    return _scales(rows, 1 if _uses_fbgemm() else MAX_INT8, dim=-1)
 
 
 def _scales(values: Tensor, largest: int, dim: int) -> Tensor:
     """Return by what values are divided to be from -largest to largest; `dim` becomes 1."""
     tiny = torch.finfo(values.dtype).tiny
-    return values.abs().amax(dim, keepdim=True).clamp_(min=largest * tiny).div_(largest)
+    scales = values.abs().amax(dim, keepdim=True).clamp_(min=largest * tiny)
+    return scales if largest == 1 else scales.div_(largest)
 
 
 Matrix: TypeAlias = Tensor | Prepacked | BFloat16Matrix | Int8Matrix
@@ -192,6 +196,11 @@ def for_separate_products(matrices: Tensor, precision: Precision) -> Matrices:
 def quantize_rows(rows: Tensor) -> Tensor:
     """Quantize rows to 8 bits, with scale and offset behind each. [N, w] to [N, w + 8], uint8."""
     return pack_rows(rows.float())
+
+
+def round_rows(rows: Tensor) -> Tensor:
+    """Return rows as `quantize_rows` holds them, in float32; for few rows. Shape: [N, w]."""
+    return unpack_rows(quantize_rows(rows))
 
 
 def weighted_sums(weights: Tensor, values: Tensor) -> Tensor:

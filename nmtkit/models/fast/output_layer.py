@@ -103,38 +103,41 @@ class UnionLayer:
 
     def __init__(self, W: Tensor, bias: Tensor, int8: Int8Matrix | None, lists: Tensor) -> None:
         words = lists.clamp(min=0)
-        in_union = torch.zeros(len(bias), dtype=torch.bool, device=lists.device)
-        in_union[words] = True
-        union = in_union.nonzero().squeeze(1)
-        # Position of each candidate in the union.
-        self._columns = (in_union.cumsum(0) - 1)[words].unsqueeze(1)  # [B, 1, C]
+        if len(lists) == 1:  # its list is the union
+            union, self._columns = words[0], None
+        else:
+            in_union = torch.zeros(len(bias), dtype=torch.bool, device=lists.device)
+            in_union[words] = True
+            union = in_union.nonzero().squeeze(1)
+            # Position of each candidate in the union.
+            self._columns = (in_union.cumsum(0) - 1)[words].unsqueeze(1)  # [B, 1, C]
         self._bias = bias[words].masked_fill_(lists < 0, -torch.inf).unsqueeze(1)
         self._matrix: Matrix = W[union].t() if int8 is None else int8.columns(union)
-        left = None if int8 is None else int8.scales_left
-        self._scales = None if left is None else left[words].unsqueeze(1)
+        self._scales = None if int8 is None else int8.scales[words].unsqueeze(1)
 
     def select(self, rows: Tensor) -> "UnionLayer":
         """Keep the sentences `rows`."""
         selected = copy.copy(self)
-        selected._columns, selected._bias = self._columns[rows], self._bias[rows]
+        selected._columns = None if self._columns is None else self._columns[rows]
+        selected._bias = self._bias[rows]
         selected._scales = None if self._scales is None else self._scales[rows]
         return selected
 
     def logits(self, readout: Tensor) -> Tensor:
         """Return the logits of each sentence's words. [B, k, l] to [B, k, C]."""
         k, rows = readout.size(1), readout.flatten(0, 1)
-        if not isinstance(self._matrix, Int8Matrix):
+        if not isinstance(self._matrix, Int8Matrix) or self._scales is None:
             return self._pick(linear(rows, self._matrix), k).add_(self._bias)
         scales = row_scales(readout)
         product = self._pick(self._matrix.unscaled_product(rows / scales.flatten(0, 1)), k)
-        if self._scales is not None:
-            product = product * self._scales
-        return torch.addcmul(self._bias, product, scales)
+        return torch.addcmul(self._bias, product * self._scales, scales)
 
     def _pick(self, values: Tensor, k: int) -> Tensor:
         """Select each sentence's columns of the union. [B * k, u] to [B, k, C]."""
-        columns = self._columns.expand(-1, k, -1)
-        return values.view(len(columns), k, -1).gather(2, columns)
+        values = values.view(len(self._bias), k, -1)
+        if self._columns is None:
+            return values
+        return values.gather(2, self._columns.expand(-1, k, -1))
 
 
 def output_layer(W: Tensor, bias: Tensor) -> OutputLayer:

@@ -1,8 +1,9 @@
 """RNNsearch for inference: `encode` and `step` without gradients.
 
 Matrices that multiply the same vector are joined, terms that depend on a single word are cached,
-and matrices may be quantized to 8 bits. The equations are in `models/rnnsearch.py`;
-`RNNsearch.encode` and `RNNsearch.step` are the plain twins.
+and matrices may be quantized to 8 bits. Keys, W_a and v_a are doubled, as `attention.py` needs
+them. The equations are in `models/rnnsearch.py`; `RNNsearch.encode` and `RNNsearch.step` are the
+plain twins.
 """
 
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from nmtkit.models.base import Step
-from nmtkit.models.fast.attention import attention
+from nmtkit.models.fast.attention import attention_of_doubled
 from nmtkit.models.fast.embedding_cache import EmbeddingCache
 from nmtkit.models.fast.gru import gru_scan_inference, gru_step
 from nmtkit.models.fast.int8 import (
@@ -23,6 +24,7 @@ from nmtkit.models.fast.int8 import (
     for_separate_products,
     linear,
     quantize_rows,
+    round_rows,
     weighted_sums,
 )
 from nmtkit.models.fast.matmul import Prepacked
@@ -54,16 +56,21 @@ class RNNsearchInference(OutputInference):
             for_separate_products(model.U_zr_enc, precision),
             for_separate_products(model.U_enc, precision),
         )
-        # All matrices that multiply h_j, s_{i-1} and y_{i-1}, joined for each of these.
-        self._U_a_C_C_o = for_products(torch.cat([model.U_a, model.C, model.C_o], dim=1), precision)
-        self._W_a_U_zr = for_products(torch.cat([model.W_a, model.U_zr_dec], dim=1), precision)
+        # All matrices that multiply h_j, s_{i-1} and y_{i-1}, joined for each of these. Readouts
+        # come first, the first word of each pair before all second ones.
+        U_o, V_o, C_o, b_o = map(_pairs_apart, (model.U_o, model.V_o, model.C_o, model.b_o))
+        self._C_o_C_U_a = for_products(torch.cat([C_o, model.C, 2 * model.U_a], dim=1), precision)
+        from_s = [model.U_zr_dec, 2 * model.W_a]
+        self._U_o = None
+        if model.config.decoder_variant == "paper-v1":  # the readout sees s_i
+            self._U_o = for_products(U_o, precision)
+        else:
+            from_s.insert(0, U_o)
+        self._from_s = for_products(torch.cat(from_s, dim=1), precision)
         self._W_enc, self._W_s = Prepacked(model.W_enc), Prepacked(model.W_s)
-        self._W_V_o = Prepacked(torch.cat([model.W_dec, model.V_o], dim=1))
-        self._b_dec_o = torch.cat([model.b_dec, model.b_o])
-        self._U, self._U_o = (
-            for_products(model.U_dec, precision),
-            for_products(model.U_o, precision),
-        )
+        self._V_o_W = Prepacked(torch.cat([V_o, model.W_dec], dim=1))
+        self._b_o_dec = torch.cat([b_o, model.b_dec])
+        self._U = for_products(model.U_dec, precision)
         self._P = None if model.P is None else for_products(model.P, precision)
         super().__init__(model.output_words(), model.b_y, precision)
         self._source_terms: Callable[[Tensor], Tensor] = self._compute_source_terms
@@ -71,11 +78,13 @@ class RNNsearchInference(OutputInference):
         if model.E_y.device.type == "cpu":
             self._source_terms = EmbeddingCache(self._source_terms, len(model.E_x))
             self._word_terms = EmbeddingCache(self._word_terms, len(model.E_y))
+        self._doubled_b_a, self._doubled_v_a = 2 * model.b_a, 2 * model.v_a
 
     def encode(self, src: Tensor, src_mask: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Annotate the source words.
 
-        :return: the fields of `rnnsearch.Encoded`; `values` in 8 bits where matrices are.
+        :return: the fields of `rnnsearch.Encoded`: `keys` doubled, `values` [C_o | C] h_j, in 8
+            bits where matrices are.
         """
         model, n = self._model, self._n
         packing = Packing.of(src_mask, src.device)
@@ -85,12 +94,12 @@ class RNNsearchInference(OutputInference):
         forward, backward = gru_scan_inference(x, start, *self._recurrent, packing).unbind(0)
         h = torch.cat([forward, backward.index_select(0, packing.mirror)], dim=1)  # [N, 2n]
         s_0 = torch.tanh(self._W_s.addmm(model.b_s, h[: src.size(0), n:]))  # [B, n]
-        width = 3 * n + self._readout_width
-        keys, values = torch.split(linear(h, self._U_a_C_C_o), [self._align, width], dim=1)
-        if isinstance(self._U_a_C_C_o, Int8Matrix):
-            values = quantize_rows(values)
+        width = self._readout_width + 3 * n
+        values, keys = torch.split(linear(h, self._C_o_C_U_a), [width, self._align], dim=1)
+        if isinstance(self._C_o_C_U_a, Int8Matrix):
+            values = quantize_rows(values) if src.size(0) > 1 else round_rows(values)
         return (
-            packing.pad(keys + model.b_a),
+            packing.pad(keys + self._doubled_b_a),
             packing.pad(values),
             s_0.index_select(0, packing.ranks),
             src_mask.to(src.device, non_blocking=True),
@@ -100,30 +109,30 @@ class RNNsearchInference(OutputInference):
         """Take one step of the decoder.
 
         :param state: `rnnsearch.State`; its context includes s [U_z | U_r].
-        :param encoded: `rnnsearch.Encoded`.
+        :param encoded: `rnnsearch.Encoded` as `encode` returns it.
         """
-        n, s = self._n, state.state
-        terms = self._word_terms(prev)  # [B, k, 3n + 2l]
-        word, readout = torch.split(terms, [3 * n, self._readout_width], dim=-1)
+        s, width = state.state, self._readout_width
+        terms = self._word_terms(prev)  # [B, k, 2l + 3n]
+        word = terms[..., width:]
         if self._is_groundhog:
             s = gru_step(word + state.context, s, self._U)
-        projected = linear(s, self._W_a_U_zr)  # [B, k, n' + 2n]
-        query, gates = torch.split(projected, [self._align, 2 * n], dim=-1)
-        alignment = attention(query, encoded.keys, self._model.v_a, encoded.src_mask)
-        sums = weighted_sums(alignment, encoded.values)  # [B, k, 3n + 2l]
-        sums[..., : 2 * n] += gates
-        context, readout_context = torch.split(sums, [3 * n, self._readout_width], dim=-1)
-        if self._is_groundhog:
-            next_s = readout_s = s
-        else:
-            next_s = gru_step(word + context, s, self._U)
-            readout_s = next_s if self._model.config.decoder_variant == "paper-v1" else s
+        projected = linear(s, self._from_s)  # [B, k, 2l + 2n + n'], or without 2l
+        linear_terms, query = projected.tensor_split([-self._align], dim=-1)
+        alignment = attention_of_doubled(query, encoded.keys, self._doubled_v_a, encoded.src_mask)
+        sums = weighted_sums(alignment, encoded.values)  # [B, k, 2l + 3n]
+        first = 0 if self._U_o is None else width
+        sums[..., first : width + 2 * self._n] += linear_terms
+        context = sums[..., width:]
+        if not self._is_groundhog:
+            s = gru_step(word + context, s, self._U)
             context = state.context
-        t = linear(readout_s, self._U_o, readout) + readout_context  # [B, k, 2l]
-        t = torch.maximum(t[..., 0::2], t[..., 1::2])  # [B, k, l]
+        readout = terms[..., :width] + sums[..., :width]
+        if self._U_o is not None:
+            readout = linear(s, self._U_o, readout)
+        t = torch.maximum(*readout.chunk(2, dim=-1))  # [B, k, l]
         if self._P is not None:
             t = linear(t, self._P)
-        return Step(t, replace(state, state=next_s, context=context), alignment)
+        return Step(t, replace(state, state=s, context=context), alignment)
 
     def _compute_source_terms(self, words: Tensor) -> Tensor:
         """Return W_enc E_x x + b_enc, of both directions. [...] to [..., 6n]."""
@@ -132,9 +141,14 @@ class RNNsearchInference(OutputInference):
         return linear(embedded, self._W_enc, model.b_enc)
 
     def _compute_word_terms(self, words: Tensor) -> Tensor:
-        """Return [W | V_o] E_y y + [b | b_o]. [...] to [..., 3n + 2l]."""
-        terms = linear(self._model.target_embeddings(words), self._W_V_o, self._b_dec_o)
+        """Return [V_o | W] E_y y + [b_o | b]. [...] to [..., 2l + 3n]."""
+        terms = linear(self._model.target_embeddings(words), self._V_o_W, self._b_o_dec)
         if self._is_groundhog:  # keep s_0 before the first word: close the update gate
-            gate = terms[..., : self._n]
+            gate = terms[..., self._readout_width : self._readout_width + self._n]
             gate.masked_fill_((words == BOS).unsqueeze(-1), CLOSED_GATE)
         return terms
+
+
+def _pairs_apart(columns: Tensor) -> Tensor:
+    """Move the second column of each pair behind all first ones. Shape: [..., 2l]."""
+    return torch.cat([columns[..., 0::2], columns[..., 1::2]], dim=-1)

@@ -69,11 +69,11 @@ def has_fbgemm() -> bool:
         return False
 
 
-def fbgemm_pack(integers: Tensor, scales: Tensor) -> object:
+def fbgemm_pack(integers: Tensor, scales: Tensor | None) -> object:
     """Return a matrix W in the layout in which FBGEMM multiplies it.
 
     :param integers: int8, from -127 to 127. Shape: [w, n].
-    :param scales: W is the integers times these. Shape: [w].
+    :param scales: W is the integers times these; None for 1. Shape: [w].
     """
     engine = torch.backends.quantized.engine
     torch.backends.quantized.engine = "fbgemm"
@@ -81,8 +81,11 @@ def fbgemm_pack(integers: Tensor, scales: Tensor) -> object:
         with warnings.catch_warnings():
             # It says that a later torch removes this; `has_fbgemm` then returns False.
             warnings.filterwarnings("ignore", message=".*quantize", category=UserWarning)
-            offsets = torch.zeros(len(scales), dtype=torch.long)
-            W = torch._make_per_channel_quantized_tensor(integers, scales.double(), offsets, 0)
+            if scales is None:
+                W = torch._make_per_tensor_quantized_tensor(integers, 1.0, 0)
+            else:
+                offsets = torch.zeros(len(scales), dtype=torch.long)
+                W = torch._make_per_channel_quantized_tensor(integers, scales.double(), offsets, 0)
         packed: object = torch.ops.quantized.linear_prepack(W, None)
         return packed
     finally:
@@ -90,14 +93,14 @@ def fbgemm_pack(integers: Tensor, scales: Tensor) -> object:
 
 
 def fbgemm_product(rows: Tensor, packed: object) -> Tensor:
-    """Return round(rows) W^T; the integers' product is exact up to 2^24.
+    """Return round(r rows) W^T / r, r = MAX_FBGEMM_ROW; the integers' product is exact up to 2^24.
 
-    :param rows: float32, from -MAX_FBGEMM_ROW to MAX_FBGEMM_ROW. Shape: [N, n].
+    :param rows: float32, from -1 to 1. Shape: [N, n].
     :param packed: W, from `fbgemm_pack`.
     :return: float32. Shape: [N, w].
     """
     product: Tensor = torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32.default(
-        rows, 1.0, MAX_FBGEMM_ROW, packed
+        rows, 1 / MAX_FBGEMM_ROW, MAX_FBGEMM_ROW, packed
     )
     return product
 
@@ -123,6 +126,20 @@ def plain_pack_rows(rows: Tensor) -> Tensor:
     return torch.cat([steps.clamp(0, QUANTIZATION_STEPS).to(torch.uint8), scale_and_offset], dim=1)
 
 
+def unpack_rows(rows: Tensor) -> Tensor:
+    """Return what `pack_rows` has packed, as rounded there. Shape: [N, w]."""
+    if not has_private("ops.quantized.embedding_bag_byte_unpack"):
+        return plain_unpack_rows(rows)
+    unpacked: Tensor = torch.ops.quantized.embedding_bag_byte_unpack(rows)
+    return unpacked
+
+
+def plain_unpack_rows(rows: Tensor) -> Tensor:
+    """Compute `unpack_rows` with public functions."""
+    scale, low = rows[:, -8:].contiguous().view(torch.float32).unbind(1)  # [N] each
+    return rows[:, :-8].float() * scale.unsqueeze(1) + low.unsqueeze(1)
+
+
 def sum_packed_rows(rows: Tensor, positions: Tensor, bags: Tensor, weights: Tensor) -> Tensor:
     """Return for each bag the weighted sum of its rows.
 
@@ -142,9 +159,8 @@ def sum_packed_rows(rows: Tensor, positions: Tensor, bags: Tensor, weights: Tens
 
 def plain_sum_packed_rows(rows: Tensor, positions: Tensor, bags: Tensor, weights: Tensor) -> Tensor:
     """Compute `sum_packed_rows` with public functions."""
-    scale, low = rows[:, -8:].contiguous().view(torch.float32).unbind(1)  # [N] each
-    values = rows[:, :-8].float() * scale.unsqueeze(1) + low.unsqueeze(1)  # [N, w]
-    weighted = values[positions] * weights.unsqueeze(1)  # [n, w]
+    values = plain_unpack_rows(rows)[positions]  # [n, w]
+    weighted = values * weights.unsqueeze(1)
     bag_of = torch.searchsorted(bags, torch.arange(len(positions)), right=True) - 1
     return values.new_zeros(len(bags), values.size(1)).index_add_(0, bag_of, weighted)
 

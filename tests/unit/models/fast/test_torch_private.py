@@ -20,9 +20,11 @@ from nmtkit.models.fast.torch_private import (
     pack_rows,
     plain_pack_rows,
     plain_sum_packed_rows,
+    plain_unpack_rows,
     scale_gradients_,
     sigmoid_slope_,
     sum_packed_rows,
+    unpack_rows,
 )
 
 PACKAGE = Path(nmtkit.__file__).parent
@@ -65,8 +67,9 @@ def test_int8_products_are_exact() -> None:
 
 
 @pytest.mark.skipif(not has_fbgemm(), reason="this torch has no FBGEMM")
+@pytest.mark.parametrize("scaled", [True, False])
 @pytest.mark.parametrize("shape", [(0, 16, 8), (1, 3, 1), (5, 37, 33), (70, 1024, 9)])
-def test_fbgemm_products_are_exact_at_the_limits(shape: tuple[int, int, int]) -> None:
+def test_fbgemm_products_are_exact_at_the_limits(shape: tuple[int, int, int], scaled: bool) -> None:
     """Also where the sums of pairs of products are largest: they have 16 bits."""
     rows, n, w = shape
     a = torch.full((rows, n), MAX_FBGEMM_ROW) * torch.tensor([1, -1] * n)[:n]
@@ -76,8 +79,9 @@ def test_fbgemm_products_are_exact_at_the_limits(shape: tuple[int, int, int]) ->
     engine = torch.backends.quantized.engine
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        product = fbgemm_product(a * (1 - 0.4 / MAX_FBGEMM_ROW), fbgemm_pack(b, torch.ones(w)))
-    assert torch.equal(product.long(), a.long() @ b.long().t())
+        packed = fbgemm_pack(b, torch.ones(w) if scaled else None)
+        product = fbgemm_product(a * (1 - 0.4 / MAX_FBGEMM_ROW) / MAX_FBGEMM_ROW, packed)
+    assert torch.equal(product.double() * MAX_FBGEMM_ROW, a.double() @ b.double().t())
     assert torch.backends.quantized.engine == engine
 
 
@@ -93,6 +97,9 @@ def test_packed_rows_and_their_sums_equal_the_fallbacks() -> None:
     weights = torch.tensor([0.5, 1.0, -2.0, 0.25, 3.0])
     expected = torch.stack([weights[:2] @ rows[[0, 3]], weights[2:] @ rows[[5, 6, 1]]])
     for pack in (packed, plain):
+        unpacked = unpack_rows(pack)
+        torch.testing.assert_close(unpacked, rows, atol=0.02, rtol=0)
+        torch.testing.assert_close(unpacked, plain_unpack_rows(pack))
         for add in (sum_packed_rows, plain_sum_packed_rows):
             torch.testing.assert_close(
                 add(pack, positions, bags, weights), expected, atol=0.05, rtol=0
