@@ -12,6 +12,7 @@ from typing import Any
 from nmtkit.errors import DataError
 from nmtkit.inference.document import FORMATS, format_of, translate_document
 from nmtkit.inference.translator import Translator
+from nmtkit.text.sentences import find_sentences
 
 NICENESS = 10
 """By how much its priority is lower than that of workers."""
@@ -26,6 +27,14 @@ PLAIN = ".txt"
 def document_endings() -> list[str]:
     """Return the endings of the files that can be translated."""
     return sorted({PLAIN, *(ending for endings in FORMATS.values() for ending in endings)})
+
+
+def prepare_for_files(translator: Translator) -> None:
+    """Load what divides texts into sentences, so that processes for files share it.
+
+    Each of them would load it again, and the libraries warn of its limits on stderr.
+    """
+    find_sentences("One. Two.", translator.ensemble.first.config.text.src_language)
 
 
 def translate_files(translator: Translator, files: dict[str, Any]) -> list[str]:

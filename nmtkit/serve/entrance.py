@@ -10,10 +10,11 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from nmtkit.serve.errors import JobCancelled, RequestError, stopping
+from nmtkit.serve.json_response import ASCIIResponse
 from nmtkit.serve.service import Service
 
 STRICT_POLICY = "default-src 'none'; frame-ancestors 'none'"
@@ -203,9 +204,9 @@ class Entrance:
 def error_response(error: RequestError | HTTPException) -> Response:
     """Return the answer that tells an error, as LibreTranslate does."""
     if isinstance(error, HTTPException):
-        return JSONResponse({"error": error.detail}, error.status_code, error.headers)
+        return ASCIIResponse({"error": error.detail}, error.status_code, error.headers)
     wait = {} if error.retry_after is None else {"retry-after": str(error.retry_after)}
-    return JSONResponse({"error": error.message}, error.status, wait)
+    return ASCIIResponse({"error": error.message}, error.status, wait)
 
 
 def endpoint_of(scope: Scope) -> str:

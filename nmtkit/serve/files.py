@@ -4,7 +4,7 @@ import re
 from urllib.parse import quote
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from nmtkit.documents.encoding import beginning
@@ -12,6 +12,7 @@ from nmtkit.documents.html_encoding import declared_encoding
 from nmtkit.serve.downloads import Downloads
 from nmtkit.serve.errors import RequestError
 from nmtkit.serve.fields import Upload, read_fields, text_field
+from nmtkit.serve.json_response import ASCIIResponse
 from nmtkit.serve.service import Service, while_connected
 from nmtkit.serve.task import Task
 
@@ -69,7 +70,7 @@ class Files:
         token = self._downloads.add(f"{stem}.{pair[1]}{dot}{ending}", data)
         public = service.settings.public_url
         base = public.base if public is not None else str(request.base_url).rstrip("/")
-        return JSONResponse({"translatedFileUrl": f"{base}/download_file/{token}"})
+        return ASCIIResponse({"translatedFileUrl": f"{base}/download_file/{token}"})
 
     async def download(self, request: Request) -> Response:
         """Return a translated file, as one to be saved, never shown."""

@@ -9,12 +9,13 @@ from codecs import BOM_UTF8
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from nmtkit.serve.errors import RequestError
 from nmtkit.serve.fields import Fields, clean, number_field, read_fields, text_field
 from nmtkit.serve.job import LineResult, Pair
+from nmtkit.serve.json_response import ASCIIResponse
 from nmtkit.serve.languages import MIN_CONFIDENCE, as_detection, detect, name_of
 from nmtkit.serve.lines import joined_text, split_text
 from nmtkit.serve.service import Service, while_connected
@@ -75,7 +76,7 @@ class LibreTranslate:
             translated = await while_connected(request, work)
         except BaseExceptionGroup as errors:  # of several texts of a list
             raise errors.exceptions[0] from None
-        return JSONResponse(_answer(translated, pairs, is_list, task))
+        return ASCIIResponse(_answer(translated, pairs, is_list, task))
 
     async def _translated(
         self, texts: list[str], pairs: list[Pair], task: Task, client: str
@@ -132,11 +133,11 @@ class LibreTranslate:
         text = text_field(fields, "q")
         service.check_size([text], [])
         found = [as_detection(*one) for one in detect(text)[:5] if one[1] >= MIN_CONFIDENCE]
-        return JSONResponse(found)
+        return ASCIIResponse(found)
 
     async def languages(self, request: Request) -> Response:
         """List the languages."""
-        return JSONResponse(self._service.languages.listing())
+        return ASCIIResponse(self._service.languages.listing())
 
     async def settings(self, request: Request) -> Response:
         """Tell what LibreTranslate's clients ask for before they begin."""
@@ -144,7 +145,7 @@ class LibreTranslate:
         listing = service.languages.listing()
         first = listing[0]
         target = first["targets"][0]
-        return JSONResponse(
+        return ASCIIResponse(
             {
                 "apiKeys": service.needs_keys,
                 "charLimit": service.limits.characters,

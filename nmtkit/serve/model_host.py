@@ -116,6 +116,7 @@ class ModelHost:
         torch.set_num_threads(1)  # forks have no other threads; each worker is one core
         from nmtkit.inference.ensemble import Ensemble
         from nmtkit.inference.translator import Translator
+        from nmtkit.serve.document import prepare_for_files
         from nmtkit.serve.piece import PieceTranslator
 
         started = time.perf_counter()
@@ -132,6 +133,7 @@ class ModelHost:
         glossaries = _read_glossaries(settings["glossaries"], ensemble)
         self._translator = PieceTranslator(translator, glossaries)
         list(translator.translate(WARM_UP))
+        prepare_for_files(translator)
         gc.collect()
         gc.freeze()  # what is there now stays shared: collections in forks do not touch it
         self._forks = all(member.device.type == "cpu" for member in ensemble.members)

@@ -4,10 +4,11 @@ from html import escape
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 import nmtkit
+from nmtkit.serve.json_response import ASCIIResponse
 from nmtkit.serve.policy import policy_of
 from nmtkit.serve.public_url import PublicUrl
 from nmtkit.serve.service import Service
@@ -127,7 +128,7 @@ class OpenApi:
 
     async def spec(self, request: Request) -> Response:
         """Return the description in JSON."""
-        return JSONResponse(self._spec)
+        return ASCIIResponse(self._spec)
 
     async def page(self, request: Request) -> Response:
         """Return the description as a page."""

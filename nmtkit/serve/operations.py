@@ -4,10 +4,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 import nmtkit
+from nmtkit.serve.json_response import ASCIIResponse
 from nmtkit.serve.metrics import CONTENT_TYPE
 from nmtkit.serve.model_pool import ServedModel
 from nmtkit.serve.service import Service
@@ -33,12 +34,12 @@ class Operations:
 
     async def health(self, request: Request) -> Response:
         """Say that the server runs."""
-        return JSONResponse({"status": "ok"})
+        return ASCIIResponse({"status": "ok"})
 
     async def ready(self, request: Request) -> Response:
         """Say whether requests can be served; a model that could not be replaced serves on."""
         ready = self._service.engine.is_ready and not self._service.is_draining
-        return JSONResponse({"ready": ready, "version": nmtkit.__version__}, 200 if ready else 503)
+        return ASCIIResponse({"ready": ready, "version": nmtkit.__version__}, 200 if ready else 503)
 
     async def metrics(self, request: Request) -> Response:
         """Return the figures for Prometheus."""
@@ -66,7 +67,7 @@ class Operations:
 
     async def glossaries(self, request: Request) -> Response:
         """List the names of the glossaries."""
-        return JSONResponse(sorted(self._service.settings.models.glossaries))
+        return ASCIIResponse(sorted(self._service.settings.models.glossaries))
 
 
 def _folders(folders: tuple[Path, ...]) -> str:

@@ -33,6 +33,13 @@ def test_a_line_has_the_translation_of_nmtkit_translate(server: Running, transla
     assert [server.text(line) for line in lines] == expected
 
 
+def test_an_answer_is_ascii_for_clients_that_assume_another_charset(server: Running):
+    answer = server.translate(q="one été two", terms=[["été", "impossible"]])
+    assert answer.content.isascii() and answer.json()["missingTerms"] == ["été"]
+    error = server.translate(q="one", source="é")
+    assert error.status_code == 400 and error.content.isascii()
+
+
 def test_line_endings_come_back(server: Running):
     one, two = server.text("one"), server.text("two")
     assert server.text("one\r\n\r\ntwo\n") == f"{one}\r\n\r\n{two}\n"
@@ -564,6 +571,25 @@ def test_many_files_at_once_have_their_own_translations(server: Running):
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(translated, texts)) == [server.text(text) for text in texts]
     assert not server.events("host_ended")
+
+
+def test_processes_for_files_write_nothing_beside_the_log(model):
+    import os
+
+    reading, writing = os.pipe()  # to a file they can write nothing
+    stderr = os.dup(2)
+    os.dup2(writing, 2)
+    os.close(writing)
+    try:
+        with running(model) as server:
+            files = {"file": ("a.html", b"<p>One two. Three.</p>")}
+            form = {"source": "en", "target": "fr"}
+            assert server.http.post("/translate_file", data=form, files=files).status_code == 200
+    finally:
+        os.dup2(stderr, 2)
+        os.close(stderr)
+    with open(reading, "rb") as written:
+        assert written.read() == b""
 
 
 def test_a_host_that_ends_is_replaced(model):
