@@ -32,10 +32,13 @@ class Languages:
         self.targets = list(dict.fromkeys(target for _, target in self.pairs))
 
     def listing(self) -> list[dict[str, Any]]:
-        """Return the source languages as LibreTranslate lists them: code, name, targets."""
+        """Return all languages as LibreTranslate lists them: code, name, targets; sources first.
+
+        Clients such as Weblate look for the codes of both languages, not into the targets.
+        """
         return [
             {"code": code, "name": name_of(code), "targets": self.targets_of(code)}
-            for code in self.sources
+            for code in dict.fromkeys([*self.sources, *self.targets])
         ]
 
     def targets_of(self, source: str) -> list[str]:

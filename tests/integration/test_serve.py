@@ -128,7 +128,10 @@ def test_the_python_client_of_libretranslate(server: Running):
 
     client = LibreTranslateAPI(server.url)
     assert client.translate("one two", "en", "fr") == server.text("one two")
-    assert client.languages() == [{"code": "en", "name": "English", "targets": ["fr"]}]
+    assert client.languages() == [
+        {"code": "en", "name": "English", "targets": ["fr"]},
+        {"code": "fr", "name": "French", "targets": []},
+    ]
     found = client.detect("This is a sentence in the English language.")
     assert found[0]["language"] == "en" and 50 < found[0]["confidence"] <= 100
 

@@ -105,7 +105,7 @@ class LanguagePair {
   }
 
   #name(code) {
-    return this.names.get(code) ?? nameOf(code); // the server may name only those that it translates from
+    return this.names.get(code) ?? nameOf(code);
   }
 
   #current() {
