@@ -20,7 +20,7 @@ FORMATS: Mapping[str, tuple[str, ...]] = {
     "tmx": (".tmx",),
     "tsv": (".tsv", ".tab"),
     "srt": (".srt", ".vtt"),
-    "md": (".md", ".markdown"),
+    "md": (".md", ".markdown", ".mdx"),
 }
 """Format -> endings of the names of its files."""
 

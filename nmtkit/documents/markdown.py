@@ -14,6 +14,7 @@ from nmtkit.documents.document import (
     Write,
 )
 from nmtkit.documents.encoding import LINE, decode
+from nmtkit.documents.modules import end_of_modules
 from nmtkit.text.sentences import Lines
 
 MAX_DEPTH = 50
@@ -41,9 +42,10 @@ _FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n.*?^\1[ \t]*\r?$", re.DOTALL
 _INDENTATION = re.compile(r"[ \t]+")
 _DIRECTIVE = re.compile(
     r"[ \t]{0,3}(?::::|(?:\[![A-Za-z]+\][+-]?|\[\[?_?TOC_?\]\]?"
-    r"|\{(?:%[^{}\n]*%|:[^{}\n]*|\{[^{}\n]*\})\})[ \t]*\Z)"
+    r"|\{(?:%[^{}\n]*%|:[^{}\n]*|\{[^{}\n]*\}|/\*.*\*/)\})[ \t]*\Z)"
 )
-"""A line for a program: the fence of a box, the kind of a note, a template's tag, attributes."""
+"""A line for a program: the fence of a box, the kind of a note, a template's tag, attributes, a
+comment of MDX."""
 
 _BOX = re.compile(
     r"[ \t]*(?:(?:!!!|\?\?\?\+?)[ \t]*[\w-]+(?:[ \t]+[\w-]+)*(?:[ \t]+\"([^\n]*)\")?"
@@ -94,7 +96,8 @@ class _Parser:
     def segments(self) -> Iterator[Segment]:
         """Yield the segments in the order of the file."""
         front = _FRONT_MATTER.match(self._text)
-        for found in LINE.finditer(self._text, front.end() if front else 0):
+        start = end_of_modules(self._text, front.end() if front else 0)
+        for found in LINE.finditer(self._text, start):
             end = found.start() + len(found[0].rstrip("\r\n"))
             yield from self._line(found.start(), end)
         yield from self._flush()
