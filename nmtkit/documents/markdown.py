@@ -41,7 +41,7 @@ _CELL_END = re.compile(r"(?:\\.|`[^`\n]*`|[^|\\`]|`)*+", re.DOTALL)
 _FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n.*?^\1[ \t]*\r?$", re.DOTALL | re.MULTILINE)
 _INDENTATION = re.compile(r"[ \t]+")
 _DIRECTIVE = re.compile(
-    r"[ \t]{0,3}(?::::|(?:\[![A-Za-z]+\][+-]?|\[\[?_?TOC_?\]\]?"
+    r"[ \t]*(?::::|(?:\[![A-Za-z]+\][+-]?|\[\[?_?TOC_?\]\]?"
     r"|\{(?:%[^{}\n]*%|:[^{}\n]*|\{[^{}\n]*\}|/\*.*\*/)\})[ \t]*\Z)"
 )
 """A line for a program: the fence of a box, the kind of a note, a template's tag, attributes, a
@@ -52,6 +52,19 @@ _BOX = re.compile(
     r"|===[!+]?[ \t]+\"([^\n]*)\")[ \t]*\Z"
 )
 """The head of a box or a tab of Python-Markdown, with its title; the text in it is indented."""
+
+_KIND = (
+    r"(?:abstract|admonition|attention|bug|caution|danger|details|error|example|fail(?:ure)?|faq|help"
+    r"|hint|important|info|missing|note|question|quote|seealso|success|summary|tip|tldr|todo|warning)"
+)
+_NOTE = re.compile(
+    rf"[ \t]*:::+[ \t]*(?:{_KIND}|\{{{_KIND}\}})"
+    r"(?:\[((?:[^\[\]\n]|\[[^\[\]\n]*\])++)\]|[ \t]+([^\s{\[:][^\n{]*+))"
+    r"(?:\{[^{}\n]*\})?[ \t]*\Z"
+    r"|[ \t]*\[![A-Za-z][\w|-]*\][+-]?[ \t]+(\S[^\n]*)\Z",
+    re.IGNORECASE,
+)
+"""The head of a box with its title, as Docusaurus, VitePress, MyST and Obsidian write it."""
 
 _LISTING = re.compile(r"[ \t]{0,3}\{(?:%-?|\{[<%])[ \t]*highlight\b")
 """The tag before a listing of Jekyll or Hugo."""
@@ -181,7 +194,7 @@ class _Parser:
             self._skip(line)
             return True
         if _DIRECTIVE.match(line):
-            return True
+            return not _NOTE.match(line)
         if _DEFINITION.match(line) and not _FOOTNOTE.match(line) and not self._paragraph:
             return True
         if not self._paragraph and _HTML_BLOCK.match(line) and not _INLINE_TAG.match(line):
@@ -199,12 +212,10 @@ class _Parser:
             stop = start + max(_end_of_heading(line), heading.end())
             self._paragraph = [_Line(start + heading.end(), stop)]
             yield from self._flush()
+        elif note := _NOTE.match(line):
+            yield from self._title(note, start)
         elif box := _BOX.match(line):
-            yield from self._flush()
-            if box.lastindex and box[box.lastindex]:
-                first, last = box.span(box.lastindex)
-                self._paragraph = [_Line(start + first, start + last)]
-                yield from self._flush()
+            yield from self._title(box, start)
             indentation = self._column(start + len(line) - len(line.lstrip()))
             self._items = [item for item in self._items if item <= indentation]
             self._items.append(indentation + _CODE)
@@ -220,6 +231,15 @@ class _Parser:
                 yield from self._flush()
             first = start + (footnote.end() if footnote else len(line) - len(line.lstrip()))
             self._paragraph.append(_Line(first, end))
+
+    def _title(self, head: re.Match[str], start: int) -> Iterator[Segment]:
+        """Take the head of a box; only its title is translated."""
+        yield from self._flush()
+        if head.lastindex and head[head.lastindex].strip(" \t:"):
+            first = start + head.start(head.lastindex)
+            title = head[head.lastindex].rstrip(" \t:")
+            self._paragraph = [_Line(first, first + len(title))]
+            yield from self._flush()
 
     def _is_table_head(self, end: int) -> bool:
         """Return whether the next line is the rule below the head of a table."""

@@ -247,6 +247,9 @@ def test_deep_nesting_is_no_problem(depth: int) -> None:
         ("a", "!)", "x"),
         ("a", "。(", "x"),
         ("a", " ", "\\x"),
+        ("a\n:::tip a", " ", "{x"),
+        ("a\n:::tip a", ":", "x{"),
+        ("a\n[!tip]", " ", "x"),
     ],
 )
 def test_long_runs_are_no_problem(before: str, repeated: str, after: str, size: int) -> None:
