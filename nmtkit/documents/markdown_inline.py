@@ -12,12 +12,17 @@ _FIRST = re.compile(
     r"|(?P<escape>\\[!-/:-@\[-`{-~])"
     r"|(?P<code>`+)"
     r"|(?P<kept><[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*>|<[^\s<>@]{1,64}@[^\s<>]{1,255}>"
+    r"|!?\[\[[^\[\]|\n]{1,200}\]\](?![(\[])|!\[\[[^\[\]\n]{1,400}\]\]"
     r"|\[\^[^\]\s]{1,100}\]|\[[ xX]\](?=\s)|\[[^\[\]\n]{1,200}\]\[\]"
     r"|\$\$[^$\n]{1,500}\$\$|(?<![\w$])\$(?![\s$])[^$\n]{1,500}(?<![\s\\])\$(?![\w$])"
     r"|(?<![\w:]):(?:[+-]1|100|1234|[a-z][a-z0-9_+-]{0,40}):(?![\w:]))"
+    r"|(?P<wiki>\[\[[^\[\]|\n]{1,200}\|)(?=[^\[\]\n]{1,200}\]\])"
     r"|(?P<link>\]\((?:[^()\\\n]|\\.|\([^()\n]*\))*+\)|\]\[[^\[\]\n]{1,200}\])"
 )
 _SECOND = re.compile(r"!?\[|\]|\*+|_+|~~")
+_WIKI = "[["
+"""Name of a link of a wiki with a text, as in `[[page|text]]`."""
+
 _LONGEST = 3
 """Longest run of `*` or `_` that is markup."""
 
@@ -55,6 +60,10 @@ def _tokens(source: str) -> Iterator[_Token]:
             yield from _second_tokens(source, start, token.start)
             yield token
             start = token.end
+            if token.name == _WIKI:
+                start = position = source.index("]]", start) + 2
+                yield from _second_tokens(source, token.end, start - 2)
+                yield _Token(PieceKind.CLOSING, start - 2, start, _WIKI)
     yield from _second_tokens(source, start, len(source))
 
 
@@ -65,7 +74,10 @@ def _first_token(found: re.Match[str], runs: dict[int, list[int]], source: str) 
     if found.lastgroup == "escape":
         return _Token(PieceKind.KEPT, start, end, found[0][1:])
     if found.lastgroup == "kept":
-        return _Token(PieceKind.KEPT, start, end, found[0].strip("<>"))
+        name = found[0][2:-2] if found[0].startswith("[[") else found[0].strip("<>")
+        return _Token(PieceKind.KEPT, start, end, name)
+    if found.lastgroup == "wiki":
+        return _Token(PieceKind.OPENING, start, end, _WIKI)
     if found.lastgroup == "link":
         return _Token(PieceKind.CLOSING, start, end, "[")
     ends = runs[len(found[0])]

@@ -77,7 +77,7 @@ def test_segments(text: str, expected: list[str]) -> None:
     "text",
     ["`code x`", "``a ` b``", "<http://x.org/a>", "<a@b.org>", "[^1]", "\\*", "&copy;", "[a][]"]
     + ["`String`s", "![](x.png)", "[](http://a.b/c_(d))", ":smile:", ":+1:", "$E = mc^2$", "$x$"]
-    + ["$$a b$$"],
+    + ["$$a b$$", "[[a page]]", "[[a page#part]]s", "![[a.png]]", "![[a.png|size b]]"],
 )
 def test_what_comes_back_as_it_is(text: str) -> None:
     changed = translated(f"one {text} two", "md", str.upper).data.decode()
@@ -94,7 +94,7 @@ def test_prices_and_colons_are_text(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["*a*", "**b**", "***c***", "_d_", "~~e~~", "[f](g)", "[f](g 'h')", "![i](j)", "[k][l]"]
-    + ["**a *b***", "[*a*](b)", "<i>a</i>"],
+    + ["**a *b***", "[*a*](b)", "<i>a</i>", "[[k 1|l]]", "[[k 1\\|*l* m]]", "*a [[k 1|l]]*"],
 )
 def test_what_stays_around_its_words(text: str) -> None:
     def bracketed(word: str) -> str:
@@ -103,6 +103,19 @@ def test_what_stays_around_its_words(text: str) -> None:
     changed = translated(f"one {text} two.", "md", bracketed).data.decode()
     assert changed.replace("⟦", "").replace("⟧", "") == f"one {text} two."
     assert changed.count("⟦") >= 3
+
+
+@pytest.mark.parametrize("text", ["[[a]](b)", "[[a]][b]", "[a [b]](c)", "[[a|b](c)]"])
+def test_links_with_brackets_are_no_links_of_a_wiki(text: str) -> None:
+    changed = translated(f"one {text} two", "md", str.upper).data.decode()
+    target = {"b]": "[b]", "b)": "(b)", "c)": "(c)", ")]": "(c)"}[text[-2:]]
+    assert changed == f"ONE {text} TWO".upper().replace(target.upper(), target)
+
+
+def test_a_page_of_a_wiki_is_kept_and_its_text_translated() -> None:
+    text = "See [[my page|the text]] and [[my page]]."
+    changed = translated(text, "md", str.upper).data.decode()
+    assert changed == "SEE [[my page|THE TEXT]] AND [[my page]]."
 
 
 def test_cells_stay_cells() -> None:
