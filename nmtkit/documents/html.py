@@ -21,6 +21,7 @@ from nmtkit.documents.html_encoding import declared_encoding
 from nmtkit.documents.inline import KEPT_ELEMENTS
 from nmtkit.text.markup import (
     ATTRIBUTES,
+    CODE,
     SEPARATING,
     Markup,
     Piece,
@@ -42,10 +43,18 @@ _ATTRIBUTES = frozenset("alt title placeholder aria-label aria-description label
 _BUTTONS = frozenset(["submit", "button", "reset"])
 _LABELLED = frozenset(["optgroup", "option", "track"])
 _META = frozenset("description og:title og:description twitter:title twitter:description".split())
-_ATTRIBUTE = re.compile(r"""(?<=[\s"'/>])([^\s"'<>/=]+)\s*=\s*("[^"]*"|'[^']*'|[^\s"'=<>`]+)""")
+_ATTRIBUTE = re.compile(
+    rf"""{CODE}|(?<=[\s"'/>])([^\s"'<>/=]+)\s*=\s*("[^"]*"|'[^']*'|(?:[^\s"'=<>`]|{CODE})++(?=[\s>]))"""
+)
+"""Code of a template, or an attribute with its value, in which there may be code, too."""
+
 _TAG = re.compile(rf"<[A-Za-z]{ATTRIBUTES}>")
 _CODE = ("<%", "<?")
-"""Beginnings of code in the attributes of a template."""
+_CODE_WITHOUT_QUOTES = ("{{", "{%", "${")
+"""Beginnings of code in the attributes of a template. Code in braces is a part of the text in
+quotes; without quotes its spaces end the value."""
+
+_OPEN_COMMENT = re.compile("<!--(?!-?>)")
 
 
 class _Placed(NamedTuple):
@@ -76,7 +85,7 @@ class _Parser:
         self._lines = Lookup.of(text)
         self._pieces: list[_Placed] = []
         position = 0
-        for piece in split_pieces(text, Markup.HTML):
+        for piece in _pieces(text):
             self._pieces.append(_Placed(piece, position))
             position += len(piece.source)
         self._partners = find_partners([placed.piece for placed in self._pieces])
@@ -160,7 +169,7 @@ class _Parser:
         if piece.source[:2] in ("<!", "<?"):
             return
         tag = _TAG.match(piece.source)
-        attributes = list(_ATTRIBUTE.finditer(tag[0])) if tag else []
+        attributes = [found for found in _ATTRIBUTE.finditer(tag[0]) if found[1]] if tag else []
         values = {found[1].lower(): found[2].strip("\"'").lower() for found in attributes}
         for found in attributes:
             name, value = found[1].lower(), found[2]
@@ -171,9 +180,29 @@ class _Parser:
             last = start + found.end(2) - len(quote)
             source = self._text[first:last]
             has_letters = any(character.isalpha() for character in source)
-            if has_letters and not any(code in source for code in _CODE):
+            signs = _CODE if quote else _CODE + _CODE_WITHOUT_QUOTES
+            if has_letters and not any(sign in source for sign in signs):
                 write = _write_attribute(first, last, quote, source)
                 yield Segment(self._lines.line(first), source, Syntax.ENTITIES, write)
+
+
+def _pieces(text: str) -> Iterator[Piece]:
+    """Yield the pieces of a page before a comment that does not end; browsers show none of it."""
+    for piece in split_pieces(text, Markup.HTML):
+        start = _start_of_comment(piece)
+        if start > 0:
+            yield Piece(PieceKind.TEXT, piece.source[:start])
+        if start >= 0:
+            return
+        yield piece
+
+
+def _start_of_comment(piece: Piece) -> int:
+    """Return where a comment that does not end begins in a piece, or -1."""
+    if piece.kind is PieceKind.TEXT:
+        return piece.source.find("<!--")
+    is_open = _OPEN_COMMENT.match(piece.source) and not piece.source.endswith("-->")
+    return 0 if is_open else -1
 
 
 def _is_block(piece: Piece) -> bool:

@@ -33,8 +33,10 @@ OPAQUE = frozenset("script style".split())
 MAX_TAG = 10_000_000
 """Longest tag in characters; what is longer is text. An image may stand in its tag."""
 
-_CODE = r"<(?:%(?:[^%]|%(?!>)){0,300}+%|\?(?:[^?]|\?(?!>)){0,300}+\?)>"
-ATTRIBUTES = rf"""(?:[^<>"']|"[^"]*"|'[^']*'|{_CODE})*+"""
+CODE = r"<(?:%(?:[^%]|%(?!>)){0,300}+%|\?(?:[^?]|\?(?!>)){0,300}+\?)>"
+"""Pattern of code of a template in a tag."""
+
+ATTRIBUTES = rf"""(?:[^<>"']|"[^"]*"|'[^']*'|{CODE})*+"""
 """Pattern of what stands behind the name in a tag; in templates code may stand there, too."""
 
 _TAG = re.compile(

@@ -49,6 +49,10 @@ def sources(text: str) -> list[str]:
         ("<input <% if a > b %>title='C'<% end %> <?= d > e ?>>", ["C"]),
         ("""<img alt="<%= a('b') %>" title='c <?= d ?>'>""", []),
         ("A <% b", ["A <% b"]),
+        ("<p>A<!-- b <i>c</i> > d", ["A"]),
+        ("<p>A<!--> b", ["A<!--> b"]),
+        ("<p>A</p><!-- b <p>c</p> --> D <!-- e", ["A", "<!-- b <p>c</p> --> D"]),
+        ("<p>A</p><!-- b <p>c</p>", ["A"]),
     ],
 )
 def test_segments(text: str, expected: list[str]) -> None:
@@ -81,6 +85,27 @@ def test_code_of_templates_stays(code: str) -> None:
     text = f"<p>one {code} <a class={code}>two</a></p>"
     expected = text.replace("one", "ONE").replace("two", "TWO")
     assert translated(text, "html", str.upper).data.decode() == expected
+
+
+@pytest.mark.parametrize(
+    "tag",
+    [
+        "<img title=a<%= x %>>",
+        "<img title=<?= x ?>b alt=<%= c %>>",
+        "<img title=a<%= x %>b<%= y %>>",
+    ]
+    + ["<a href=<%= f title=b %>>", "<img title=a{{ x }} alt={% y %}>"]
+    + ["<img title=a'b c'>", "<img title=${ x }>"],
+)
+def test_attributes_without_quotes_with_code_in_them_stay(tag: str) -> None:
+    changed = translated(f"<p>one {tag} two", "html", str.upper).data.decode()
+    assert changed == f"<p>ONE {tag} TWO"
+
+
+@pytest.mark.parametrize("rest", ["<!-- one", "<!-- one <b>two</b> three", "<!-- > one -- two"])
+def test_a_comment_that_does_not_end_goes_to_the_end(rest: str) -> None:
+    changed = translated(f"<p>one</p> two {rest}\n", "html", str.upper).data.decode()
+    assert changed == f"<p>ONE</p> TWO {rest}\n"
 
 
 def test_names_behind_an_ampersand_that_are_no_entities_are_text() -> None:
