@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from nmtkit.documents.document import Document, DocumentOptions, Edit, Segment, Syntax
-from nmtkit.documents.xml_tree import Element, Units, read_xml, walk
+from nmtkit.documents.xml_tree import Element, Units, read_xml, walk, without_sections
 from nmtkit.io.language_tags import best_matches
 
 _OPAQUE = frozenset(["seg", "header", "prop", "note"])
@@ -47,7 +47,7 @@ class _Variants(Units):
                 return
             write = partial(self._fill, place)
         line = self._lines.line(text.inner_start)
-        yield Segment(line, self._xml.inner(text), Syntax.XML, write)
+        yield Segment(line, without_sections(self._xml.inner(text)), Syntax.XML, write)
 
     def _fill(self, place: Element, translation: str, inner: Sequence[Edit]) -> Iterable[Edit]:
         """Return the edit that fills an empty segment."""

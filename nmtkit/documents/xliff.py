@@ -15,11 +15,18 @@ from nmtkit.documents.document import (
     syntax_of,
 )
 from nmtkit.documents.po_strings import wrap_again
-from nmtkit.documents.xml_tree import Element, Units, read_xml, walk, with_attribute
+from nmtkit.documents.xml_tree import (
+    Element,
+    Units,
+    read_xml,
+    walk,
+    with_attribute,
+    without_sections,
+)
 from nmtkit.text.sentences import Lines
 
 _SECTION = re.compile(r"(\s*)<!\[CDATA\[((?:(?!\]\]>).)*+)\]\]>(\s*)", re.DOTALL)
-"""A text that is one CDATA section."""
+"""A text that is one CDATA section, which its translation is, too."""
 
 _OPAQUE = frozenset(["source", "target", "seg-source", "originalData", "skeleton", "skl"])
 _AROUND_TEXT = re.compile(r"</?(?:[\w.-]+:)?(?:g|mrk|pc)\b[^<>]*>")
@@ -70,6 +77,8 @@ class _Units(Units):
         if section := _SECTION.fullmatch(text):
             before, text, after = section.groups()
             write, syntax = partial(_in_section, write, before, after), syntax_of(text)
+        else:
+            text = without_sections(text)
         if text.strip():
             is_kept = _keeps_spaces(source)
             lines, wrap = (Lines.KEEP, wrap_again) if is_kept else (Lines.FOLD, None)

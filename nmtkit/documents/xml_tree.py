@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from xml.sax.saxutils import escape
 
 from nmtkit.documents.document import DocumentOptions, Lookup
 from nmtkit.documents.encoding import Encoding, decode, find_mark
@@ -96,6 +97,19 @@ def read_xml(data: bytes, name: str, kind: str, opaque: frozenset[str]) -> Xml:
     if root.name != kind.lower():
         raise DataError(f"{name}: the document is <{root.name[:50]}>, not <{kind.lower()}>")
     return Xml(text, encoding, root)
+
+
+def without_sections(source: str) -> str:
+    """Return the contents of an element with escaped text in place of CDATA sections."""
+    begin, end = "<![CDATA[", "]]>"
+    if begin not in source:
+        return source
+    return "".join(
+        escape(piece.source[len(begin) : -len(end)])
+        if piece.source.startswith(begin) and piece.kind is PieceKind.POINT
+        else piece.source
+        for piece in split_pieces(source, Markup.XML)
+    )
 
 
 class Units:

@@ -30,6 +30,13 @@ def test_units_get_a_variant() -> None:
     assert pairs == [(b"Hello you", b"HELLO YOU"), (b"Bye", b"BYE"), (b"Bye", b"Salut")]
 
 
+def test_sections_are_text() -> None:
+    text = '<tmx version="1.4"><header/><body><tu><tuv xml:lang="en"><seg><![CDATA[one & two]]>'
+    text += "</seg></tuv></tu></body></tmx>"
+    changed = translated(text, "tmx", str.upper).data.decode()
+    assert "<seg>ONE &amp; TWO</seg>" in changed and "<![CDATA[one & two]]>" in changed
+
+
 def test_what_is_no_memory_is_refused() -> None:
     with pytest.raises(DataError, match=re.escape("the document is <xliff>, not <tmx>")):
         translated("<xliff/>", "tmx")

@@ -181,6 +181,24 @@ def test_whitespace_around_a_section_stays() -> None:
     assert f">{target}</target>" in changed
 
 
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("One <![CDATA[two & <b>three</b>]]> four.", "ONE TWO & <b>THREE</b> FOUR."),
+        ("<![CDATA[one]]><![CDATA[ two]]>", "ONE TWO"),
+        ("<![CDATA[a < %s]]> b", "A < %s B"),
+        ("one <ph id='1'><![CDATA[<br>]]></ph> two", "ONE <br> TWO"),
+        ("<!-- <![CDATA[ -->one <![CDATA[two]]>", "ONE TWO"),
+    ],
+)
+def test_text_that_is_partly_a_section_is_translated(source: str, target: str) -> None:
+    text = '<xliff version="1.2" xmlns="u"><file><body><trans-unit id="1"><source>'
+    text += f"{source}</source></trans-unit></body></file></xliff>"
+    changed = translated(text, "xliff", str.upper).data.decode()
+    assert targets(changed) == [target]
+    assert f"<source>{source}</source>" in changed
+
+
 LAUGHS = """<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY lol "lol"><!ENTITY lol2 "&lol;&lol;">]>
 <xliff version="1.2"><file><body><trans-unit><source>&lol2;</source></trans-unit></body></file>
 </xliff>"""
