@@ -6,6 +6,7 @@ is usual where the keys of a keyboard are no letters of the language.
 """
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from nmtkit.text.protected import PLACEHOLDER_PATTERN
@@ -13,10 +14,12 @@ from nmtkit.text.protected import PLACEHOLDER_PATTERN
 SIGNS = "&_~"
 """Signs of Qt and Windows, of GTK, of LibreOffice."""
 
+SIGNS_IN_XML = ("&amp;",)
+"""The sign of Qt and Windows as it is written in XML."""
+
 MAX_WORDS = 8
 """Words of a text that may have an accelerator key."""
 
-_ENTITY = re.compile(r"&(?:\w+|#\w+);")
 _TAG = re.compile(r"<[^<>]*>")
 _ENDING = re.compile(r"(?:\.{3}|…|[:：])?\s*\Z")
 
@@ -28,13 +31,14 @@ class Accelerator(NamedTuple):
     letter: str
 
 
-def remove_accelerator(text: str, signs: str) -> tuple[str, Accelerator | None]:
+def remove_accelerator(text: str, signs: Sequence[str]) -> tuple[str, Accelerator | None]:
     """Return a text without the sign of its accelerator key, if it has exactly one."""
-    if len(text.split()) > MAX_WORDS or _ENTITY.search(text):
+    if len(text.split()) > MAX_WORDS:
         return text, None
     for sign in signs:
-        if text.count(sign) == 1 and (found := _key(text, sign)):
-            text = text[: found.start()] + text[found.start() + 1 :]
+        is_entity = re.search(rf"{sign if sign[0] == '&' else '&'}#?\w+;", text)
+        if not is_entity and text.count(sign) == 1 and (found := _key(text, sign)):
+            text = text[: found.start()] + text[found.start(1) :]
             return text, Accelerator(sign, found[1])
     return text, None
 

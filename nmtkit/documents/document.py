@@ -65,7 +65,7 @@ class Segment:
     lines: Lines = Lines.FOLD
     wrap: Wrap | None = None
     inner: Sequence["Segment"] = ()
-    accelerators: str = ""
+    accelerators: Sequence[str] = ()
 
     @property
     def is_readable(self) -> bool:

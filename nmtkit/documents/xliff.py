@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+from nmtkit.documents.accelerators import SIGNS_IN_XML
 from nmtkit.documents.document import (
     Document,
     DocumentOptions,
@@ -74,15 +75,18 @@ class _Units(Units):
         line = self._lines.line(source.inner_start)
         write: Write = partial(self._write, source, target, place, marker)
         syntax = Syntax.XML
+        signs: Sequence[str] = SIGNS_IN_XML
         if section := _SECTION.fullmatch(text):
             before, text, after = section.groups()
             write, syntax = partial(_in_section, write, before, after), syntax_of(text)
+            signs = ("&",)
         else:
             text = without_sections(text)
         if text.strip():
             is_kept = _keeps_spaces(source)
             lines, wrap = (Lines.KEEP, wrap_again) if is_kept else (Lines.FOLD, None)
-            yield Segment(line, text, syntax, write, lines, wrap)
+            signs = () if _is_page(source) else signs
+            yield Segment(line, text, syntax, write, lines, wrap, accelerators=signs)
 
     def _write(
         self,
@@ -195,6 +199,13 @@ def _keeps_spaces(element: Element | None) -> bool:
             return value == "preserve"
         element = element.parent
     return False
+
+
+def _is_page(element: Element | None) -> bool:
+    """Return whether an element belongs to a file whose type says that it was HTML."""
+    while element is not None and element.name != "file":
+        element = element.parent
+    return element is not None and "html" in (element.get("datatype") or "").lower()
 
 
 def _in_section(

@@ -4,6 +4,7 @@ import pytest
 
 from nmtkit.documents.accelerators import (
     SIGNS,
+    SIGNS_IN_XML,
     Accelerator,
     put_accelerator,
     remove_accelerator,
@@ -31,6 +32,17 @@ def test_signs_are_taken_out(text: str, plain: str, accelerator: tuple[str, str]
 )
 def test_other_signs_stay(text: str) -> None:
     assert remove_accelerator(text, SIGNS) == (text, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [("&amp;File", "File"), ("Save &amp;As...", "Save As..."), ("&amp;Open &quot;a&quot;", None)]
+    + [("Tom &amp; Jerry", ""), ("AT&amp;T", ""), ("&amp;lt;b", ""), ("&amp;amp; a", "")]
+    + [("a &amp;&amp; b", ""), ("_File", "")],
+)
+def test_signs_in_xml(text: str, plain: str | None) -> None:
+    expected = text.replace("&amp;", "") if plain is None else plain or text
+    assert remove_accelerator(text, SIGNS_IN_XML)[0] == expected
 
 
 def test_only_the_signs_of_the_file_count() -> None:

@@ -199,6 +199,23 @@ def test_text_that_is_partly_a_section_is_translated(source: str, target: str) -
     assert f"<source>{source}</source>" in changed
 
 
+@pytest.mark.parametrize(
+    ("source", "datatype", "target"),
+    [
+        ("&amp;File", "plaintext", "X-&amp;file"),
+        ("Open &amp;Recent &quot;%1&quot;", "x-trolltech-linguist-ui", "X-open X-&amp;recent "),
+        ("Tom &amp; Jerry", "plaintext", "X-tom &amp; X-jerry"),
+        ("<![CDATA[E&xit]]>", "plaintext", "<![CDATA[&X-exit]]>"),
+        ("&amp;File", "html", "&amp;X-file"),
+    ],
+)
+def test_accelerator_keys(source: str, datatype: str, target: str) -> None:
+    text = f'<xliff version="1.2"><file datatype="{datatype}"><body><trans-unit><source>{source}'
+    text += "</source></trans-unit></body></file></xliff>"
+    result = translated(text, "xliff", lambda w: f"X-{w.lower()}" if w.isalpha() else w)
+    assert f">{target}" in result.data.decode()
+
+
 LAUGHS = """<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY lol "lol"><!ENTITY lol2 "&lol;&lol;">]>
 <xliff version="1.2"><file><body><trans-unit><source>&lol2;</source></trans-unit></body></file>
 </xliff>"""
