@@ -16,6 +16,7 @@ from nmtkit.documents.document import (
     syntax_of,
 )
 from nmtkit.documents.po_strings import wrap_again
+from nmtkit.documents.xliff_segments import Marked, text_around, untranslated_segments
 from nmtkit.documents.xml_tree import (
     Element,
     Units,
@@ -30,9 +31,6 @@ _SECTION = re.compile(r"(\s*)<!\[CDATA\[((?:(?!\]\]>).)*+)\]\]>(\s*)", re.DOTALL
 """A text that is one CDATA section, which its translation is, too."""
 
 _OPAQUE = frozenset(["source", "target", "seg-source", "originalData", "skeleton", "skl"])
-_AROUND_TEXT = re.compile(r"</?(?:[\w.-]+:)?(?:g|mrk|pc)\b[^<>]*>")
-"""Tags around text, which a tool may have written into a target before there is any."""
-
 _UNTRANSLATED_STATES = frozenset(["new", "needs-translation", "initial"])
 _REVIEW_STATES = frozenset(
     "needs-adaptation needs-l10n needs-review-adaptation needs-review-l10n"
@@ -55,11 +53,17 @@ def parse_xliff(data: bytes, name: str, options: DocumentOptions) -> Document:
 class _Units(Units):
     """What both versions share."""
 
-    def _needs_translation(self, target: Element | None, state: str | None) -> bool:
-        """Return whether a unit has no translation, or one that is to be made again."""
-        if target is None or not _AROUND_TEXT.sub("", self._xml.inner(target)).strip():
+    def _needs_translation(
+        self, source: Element, target: Element | None, state: str | None
+    ) -> bool:
+        """Return whether a unit has no translation, or one that is to be made again.
+
+        A target without a state that repeats its source is no translation.
+        """
+        text = text_around(self._xml.inner(target)) if target else ""
+        if not text or state in _UNTRANSLATED_STATES:
             return True
-        if state in _UNTRANSLATED_STATES:
+        if state is None and text == text_around(self._xml.inner(source)):
             return True
         return self._options.retranslate and state in _REVIEW_STATES
 
@@ -134,11 +138,32 @@ class _First(_Units):
         source, target = unit.child("source"), unit.child("target")
         if source is None or unit.get("approved") == "yes":
             return
-        if self._needs_translation(target, target.get("state") if target else None):
-            segmented = unit.child("seg-source")
-            text = segmented if segmented and self._xml.inner(segmented).strip() else source
+        segmented = unit.child("seg-source")
+        text = segmented if segmented and self._xml.inner(segmented).strip() else source
+        if self._needs_translation(source, target, target.get("state") if target else None):
             place = segmented.end if segmented else source.end
             yield from self._segment(text, target, place, None)
+        elif target is not None and "mrk" in self._xml.inner(target):
+            yield from self._rest(text, target)
+
+    def _rest(self, source: Element, target: Element) -> Iterator[Segment]:
+        """Yield what is untranslated of a unit that is translated in part."""
+        contents = self._xml.inner(source)
+        for found, place in untranslated_segments(contents, self._xml.inner(target)):
+            start = source.inner_start + found.inner_start
+            text = without_sections(contents[found.inner_start : found.inner_end])
+            write = partial(self._write_rest, target, place)
+            yield Segment(self._lines.line(start), text, Syntax.XML, write)
+
+    def _write_rest(
+        self, target: Element, place: Marked, translation: str, inner: Sequence[Edit]
+    ) -> Iterable[Edit]:
+        """Yield the edits that fill a segment of a target."""
+        yield Edit(target.start, target.tag_end, self._with_state(target.tag))
+        whole = f"{place.tag.removesuffix('/>').removesuffix('>').rstrip()}>{translation}"
+        whole += f"</{place.name}>"
+        offset = target.inner_start
+        yield Edit(offset + place.start, offset + place.end, whole)
 
     def _with_state(self, tag: str) -> str:
         if self._options.reviewed:
@@ -160,7 +185,7 @@ class _Second(_Units):
                 untranslated.add(id(element))
             elif element.name == "segment":
                 source, target = element.child("source"), element.child("target")
-                if source and self._needs_translation(target, element.get("state")):
+                if source and self._needs_translation(source, target, element.get("state")):
                     found = self._segment(source, target, source.end, element)
                     for segment in found:
                         yield segment if has_language else self._with_language(segment)

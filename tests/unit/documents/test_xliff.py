@@ -83,7 +83,10 @@ def test_units_of_version_1_2_get_targets() -> None:
     [
         ('<g id="0"><mrk mtype="seg" mid="1"/> <mrk mtype="seg" mid="2"></mrk></g>', False),
         ('<x:mrk mtype="seg" mid="1"/>', False),
-        ('<mrk mtype="seg" mid="1">Un.</mrk> <mrk mtype="seg" mid="2"/>', True),
+        ("One. Two.", False),
+        ('<mrk mtype="seg" mid="1">One.</mrk> <mrk mtype="seg" mid="2">Two.</mrk>', False),
+        ('<mrk mtype="seg" mid="1">Un.</mrk> <mrk mtype="seg" mid="3"/>', True),
+        ('<mrk mtype="x-b" mid="1"></mrk> Deux.', True),
         ('<x id="1"/>', True),
     ],
 )
@@ -94,6 +97,49 @@ def test_targets_with_empty_segments_are_no_translations(target: str, is_transla
     changed = translated(f"{text}</xliff>", "xliff", str.upper).data.decode()
     expected = target if is_translated else inner.replace("One", "ONE").replace("Two", "TWO")
     assert f">{expected}</target>" in changed
+
+
+@pytest.mark.parametrize(
+    "target", ['<x:mrk mid="2" mtype="seg"/>', '<mrk mtype="seg" mid="2"></mrk>']
+)
+def test_empty_segments_of_a_translated_unit_are_filled(target: str) -> None:
+    text = (
+        '<xliff version="1.2" xmlns:x="u"><file><body><trans-unit><source>One. Two, three</source>'
+    )
+    text += (
+        '<seg-source><mrk mtype="seg" mid="1">One.</mrk> <mrk mtype="seg" mid="2">Two, <g id="1">'
+    )
+    text += 'three</g></mrk></seg-source><target>{}<mrk mtype="seg" mid="1">Un.</mrk> {}</target>'
+    text = text.replace("<target>{}", "{}") + "</trans-unit></body></file></xliff>"
+    source = text.format("<target state='translated'>", target)
+    changed = translated(source, "xliff", str.upper).data.decode()
+    opening = target.split(">")[0].removesuffix("/")
+    filled = f'{opening}>TWO, <g id="1">THREE</g></{opening[1:].split()[0]}>'
+    state = '<target state="needs-review-translation" state-qualifier="mt-suggestion">'
+    assert changed == text.format(state, filled)
+    assert translated(changed, "xliff", str.lower).data.decode() == changed
+
+
+@pytest.mark.parametrize(
+    ("state", "is_kept"),
+    [("translated", True), ("final", True), ("signed-off", True), ("needs-translation", False)]
+    + [("new", False), ("needs-review-translation", True), ("", False)],
+)
+def test_a_target_that_repeats_its_source_needs_a_state(state: str, is_kept: bool) -> None:
+    attribute = f' state="{state}"' if state else ""
+    first = f'<xliff version="1.2"><file><body><trans-unit><source>One</source><target{attribute}>'
+    first += "One</target></trans-unit></body></file></xliff>"
+    second = (
+        f'<xliff version="2.0" trgLang="fr"><file><unit><segment{attribute}><source>One</source>'
+    )
+    second += "<target>One</target></segment></unit></file></xliff>"
+    for text in (
+        first,
+        second.replace('"needs-translation"', '"initial"').replace("new", "initial"),
+    ):
+        changed = translated(text, "xliff", str.upper).data.decode()
+        assert (changed == text) is is_kept
+        assert translated(text, "xliff").data.decode() == text
 
 
 def test_segments_of_version_2_get_targets_and_the_state() -> None:
