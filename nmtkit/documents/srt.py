@@ -135,16 +135,20 @@ def balanced_lines(text: str, most: int) -> list[str]:
 
     :param most: of the lines; lines that the text has already stay.
     """
-    given = [" ".join(line.split()) for line in text.split("\n") if line.strip()]
-    if len(given) > most:
-        given = [" ".join(given)]
-    if len(given) == most or not given:
-        return given
-    whole = " ".join(given)
-    words = whole.split(" ")
+    lines = [" ".join(line.split()) for line in text.split("\n") if line.strip()]
+    if len(lines) > most:
+        lines = [" ".join(lines)]
+    if lines and len(lines) < most:
+        widest = max(range(len(lines)), key=lambda number: width(lines[number]))
+        lines[widest : widest + 1] = _divided(lines[widest], most - len(lines) + 1)
+    return lines
+
+
+def _divided(line: str, most: int) -> list[str]:
+    """Divide a line into some of about the same width."""
     lines: list[str] = []
-    limit = width(whole) / most
-    for word in words:
+    limit = width(line) / most
+    for word in line.split(" "):
         is_full = lines and width(lines[-1]) + width(word) / 2 > limit
         if not lines or (is_full and len(lines) < most):
             lines.append(word)

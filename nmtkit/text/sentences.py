@@ -30,6 +30,10 @@ _SEPARATOR = re.compile(r"(?<=\s)[|•·›»](?=\s)")
 _GAP = re.compile(r"(?<=\S)(?:[^\S\t\r\n]*\t+| {3,}(?=\S))")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _BULLET = re.compile(r"(?:[-–—•·*+♪#]+|[0-9]{1,3}\))\s+")
+_LABEL = re.compile(r"([^\s:][^:\n]{0,30}):\s+(?=\S)")
+_LONGEST_LABEL = 80
+"""Characters that are looked at to find the label of a speaker."""
+
 _SPACE = re.compile(r"\s*")
 _FOLLOWING_LETTER = re.compile(r"[^\w\s]*(\w)?")
 _LAST_WORD = re.compile(r"[^\s(\[\"'“‘«]*\Z")
@@ -48,7 +52,8 @@ class Lines(StrEnum):
 
     FOLD: they are spaces, as in HTML. KEEP: each ends a sentence, except one in the middle of
     wrapped text; so does a tab or a gap of three spaces within a line. WRAP: a line break ends a
-    sentence only before the dash of another speaker. HARD: only behind two spaces, as in Markdown.
+    sentence only before the dash or the label of another speaker (`JOHN: `), which belongs to no
+    sentence. HARD: only behind two spaces, as in Markdown.
     """
 
     FOLD = "fold"
@@ -81,6 +86,8 @@ def find_sentences(
         first = len(part) - len(part.lstrip())
         bullet = _BULLET.match(part, first) if lines in _WITH_BULLETS or not spans else None
         first = bullet.end() if bullet else first
+        if lines == Lines.WRAP and (start == 0 or "\n" in text[start - 1 : start + first]):
+            first += _length_of_label(text[start + first : start + first + _LONGEST_LABEL])
         last = len(part.rstrip())
         spans += _divided(text, start + first, start + last) if first < last else []
         start = end
@@ -121,14 +128,18 @@ def _line_ends(text: str, lines: Lines) -> Iterator[int]:
         return
     start = 0
     for found in _LINE_END.finditer(text):
-        line, following = text[start : found.start()].strip(), text[found.end() : found.end() + 40]
+        line, following = (
+            text[start : found.start()].strip(),
+            text[found.end() : found.end() + _LONGEST_LABEL],
+        )
         start = found.end()
         if lines == Lines.HARD:
             if text.endswith("  ", 0, found.start()):
                 yield found.end()
             continue
         if lines == Lines.WRAP:
-            if _BULLET.match(following.lstrip() + " ") or not following.strip():
+            begin = f"{following.lstrip()} "
+            if _BULLET.match(begin) or _length_of_label(begin) or not following.strip():
                 yield found.end()
             continue
         begins = _FOLLOWING_LETTER.match(following)
@@ -136,6 +147,17 @@ def _line_ends(text: str, lines: Lines) -> Iterator[int]:
         is_ended = not line or line[-1] in ".!?:。！？"
         if is_ended or not is_wrapped or _BULLET.match(following):
             yield found.end()
+
+
+def _length_of_label(text: str) -> int:
+    """Return the length of the label of a speaker, as in `JOHN: Hello`, or 0.
+
+    Between other capital letters there is none.
+    """
+    found = _LABEL.match(text)
+    if not found or not found[1].isupper():
+        return 0
+    return 0 if text[found.end() :].isupper() else found.end()
 
 
 def _divided(text: str, start: int, end: int) -> Iterator[Span]:

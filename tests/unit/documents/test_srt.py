@@ -46,11 +46,41 @@ def test_lines_are_at_most_as_many() -> None:
         ("a\nb\nc", 2, ["a b", "c"]),
         ("a\nb", 2, ["a", "b"]),
         ("word", 3, ["word"]),
+        ("- a b c d\n- e", 3, ["- a b", "c d", "- e"]),
         ("", 2, []),
     ],
 )
 def test_lines_are_balanced(text: str, most: int, lines: list[str]) -> None:
     assert balanced_lines(text, most) == lines
+
+
+@pytest.mark.parametrize(
+    ("text", "texts"),
+    [
+        ("JOHN: Hello", ["Hello"]),
+        ("JOHN: Hello\nyou\nMARY #2: Hi", ["Hello you", "Hi"]),
+        ("- DR. O'NEIL: Hello\n- Hi", ["Hello", "Hi"]),
+        ("<i>JOHN (V.O.): Hello</i>", ["Hello"]),
+        ("<b>JOHN:</b>\nHello there. You", ["Hello there.", "You"]),
+        ("ÉVA: Hello. Note: it is", ["Hello.", "Note: it is"]),
+        ("Note: hello", ["Note: hello"]),
+        ("I SAID: GO HOME!", ["I SAID: GO HOME!"]),
+        ("Hello. NOTE: it is", ["Hello.", "NOTE: it is"]),
+        ("It is 10: no", ["It is 10: no"]),
+    ],
+)
+def test_labels_of_speakers_stay(text: str, texts: list[str]) -> None:
+    file = f"1\n00:00:01,000 --> 00:00:02,000\n{text}\n"
+    translator = StandIn(lambda word: f"{word}x" if word.isalpha() else word)
+    result = translate_document(file.encode(), "srt", translator)  # type: ignore[arg-type]
+    assert translator.texts[0] == texts
+    assert result.data.decode().replace("x", "").split() == file.split()
+
+
+def test_labels_stay_at_the_beginning_of_a_line() -> None:
+    file = "1\n00:00:01,000 --> 00:00:02,000\nJOHN: It is here\nnow and then so\nMARY: No\n"
+    changed = translated(file, "srt", str.lower).data.decode()
+    assert changed == file.replace("It", "it").replace("No", "no")
 
 
 def test_webvtt_keeps_its_head_and_notes() -> None:
