@@ -54,8 +54,9 @@ class Segment:
 
     line: where it begins, from 1. source: its text, as it is written. syntax: what is markup in it.
     write: see `Write`. lines: what line breaks mean. wrap: how a sentence with line breaks is
-    wrapped again; by default it becomes one line. inner: segments within its tags.
-    accelerators: the signs that may mark a letter as an accelerator key.
+    wrapped again; by default it becomes one line. inner: segments within it.
+    accelerators: the signs that may mark a letter as an accelerator key. number: for which `#`
+    stands, in a variant of a message of ICU.
     """
 
     line: int
@@ -66,6 +67,7 @@ class Segment:
     wrap: Wrap | None = None
     inner: Sequence["Segment"] = ()
     accelerators: Sequence[str] = ()
+    number: str = ""
 
     @property
     def is_readable(self) -> bool:

@@ -2,10 +2,12 @@
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from nmtkit.documents.document import Document, DocumentOptions
 from nmtkit.documents.html import parse_html
 from nmtkit.documents.markdown import parse_markdown
+from nmtkit.documents.messages import with_variants
 from nmtkit.documents.po import parse_po
 from nmtkit.documents.srt import parse_srt
 from nmtkit.documents.tmx import parse_tmx
@@ -50,4 +52,5 @@ def parse_document(data: bytes, format: str, name: str, options: DocumentOptions
     """
     if format not in _PARSERS:
         raise ConfigError(f"no format is called '{format}'; there are {', '.join(FORMATS)}")
-    return _PARSERS[format](data, name, options)
+    document = _PARSERS[format](data, name, options)
+    return replace(document, segments=[with_variants(one) for one in document.segments])

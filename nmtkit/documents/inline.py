@@ -22,6 +22,7 @@ from nmtkit.text.markup import (
     keep_untranslated,
     split_pieces,
 )
+from nmtkit.text.protected import MESSAGE_PATTERN
 
 KEPT_ELEMENTS = frozenset("code kbd samp var math svg".split())
 """Elements of HTML within a text that are not translated."""
@@ -59,14 +60,20 @@ _SUBTITLE_CODE = re.compile(
 )
 """Codes of SubStation Alpha and MicroDVD, a time of WebVTT, and a line break."""
 
+_NUMBER_SIGN = re.compile("[A-Za-z]*#[A-Za-z]*")
+"""The sign that stands for a number, with letters that belong to it: `#px`."""
+
 _ENTITY_START = re.compile(r"&[^&;\s]{1,65};")
 
 
 def parse_segment(segment: Segment) -> MarkedText:
     """Return the text of a segment, and what comes back into its translation."""
-    if segment.syntax is Syntax.TEXT:
+    is_plain = segment.syntax is Syntax.TEXT and not segment.number
+    if is_plain and not MESSAGE_PATTERN.search(segment.source):
         return MarkedText(segment.source, (), ())
     pieces = [_with_character(piece) for piece in _pieces(segment)]
+    if segment.number:
+        pieces = list(_with_numbers(pieces, segment.number))
     is_xml = segment.syntax is Syntax.XML
     marked = join_pieces(pieces, _XML_SEPARATING if is_xml else _SEPARATING)
     return replace(marked, atoms=tuple(_atom(atom, marked.text) for atom in marked.atoms))
@@ -74,6 +81,8 @@ def parse_segment(segment: Segment) -> MarkedText:
 
 def _pieces(segment: Segment) -> Iterable[Piece]:
     source = segment.source
+    if segment.syntax is Syntax.TEXT:
+        return [Piece(PieceKind.TEXT, source)]
     if segment.syntax is Syntax.HTML:
         return _joined(keep_untranslated(list(split_pieces(source, Markup.HTML)), KEPT_ELEMENTS))
     if segment.syntax is Syntax.XML:
@@ -83,6 +92,19 @@ def _pieces(segment: Segment) -> Iterable[Piece]:
     if segment.syntax is Syntax.MARKDOWN:
         return keep_untranslated(markdown_pieces(source), KEPT_ELEMENTS)
     return entity_pieces(source)
+
+
+def _with_numbers(pieces: Iterable[Piece], number: str) -> Iterator[Piece]:
+    """Yield pieces in which each `#` of the text is kept, and a number stands for it."""
+
+    def kept(found: re.Match[str]) -> Piece:
+        return Piece(PieceKind.KEPT, found[0], found[0].replace("#", number))
+
+    for piece in pieces:
+        if piece.kind is PieceKind.TEXT:
+            yield from _split_at(_NUMBER_SIGN, piece.source, kept)
+        else:
+            yield piece
 
 
 def _with_character(piece: Piece) -> Piece:

@@ -234,7 +234,7 @@ def _flat(prepared: Sequence[_Prepared]) -> Iterator[_Prepared]:
     """Yield segments, each followed by those within it."""
     for one in prepared:
         yield one
-        yield from one.inner
+        yield from _flat(one.inner)
 
 
 def _has_words(marked: MarkedText) -> bool:

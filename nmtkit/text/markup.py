@@ -15,6 +15,7 @@ from html.entities import html5
 from itertools import pairwise
 from typing import NamedTuple
 
+from nmtkit.text.messages import plain_message
 from nmtkit.text.protected import MESSAGE_PATTERN
 
 VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
@@ -225,12 +226,12 @@ def join_pieces(pieces: Sequence[Piece], separating: Collection[str]) -> MarkedT
 
 
 def _with_whole_messages(pieces: Sequence[Piece]) -> Sequence[Piece]:
-    """Keep each message of ICU in which tags stand, as `{n, plural, one {<b>#</b> file} …}`.
+    """Keep each message of ICU, as `{n, plural, one {<b>#</b> file} …}`, with the tags in it.
 
-    Its variants are not translated. A message without tags is found as other placeholders are.
+    Words of one variant stand for it in the text.
     """
     messages = list(MESSAGE_PATTERN.finditer("".join(map(_text_of, pieces))))
-    if not messages or len(pieces) == 1:
+    if not messages:
         return pieces
     offsets = sorted({offset for found in messages for offset in found.span()})
     result = list(_cut(pieces, offsets))
@@ -243,9 +244,10 @@ def _with_whole_messages(pieces: Sequence[Piece]) -> Sequence[Piece]:
             ends[offset] = number
     for found in reversed(messages):
         inner = range(starts[found.start()], ends[found.end()] + 1)
-        if len(inner) > 1 and all(partners.get(number, number) in inner for number in inner):
+        if all(partners.get(number, number) in inner for number in inner):
             source = "".join(piece.source for piece in result[inner.start : inner.stop])
-            result[inner.start : inner.stop] = [Piece(PieceKind.KEPT, source, found[0])]
+            kept = Piece(PieceKind.KEPT, source, plain_message(found[0]))
+            result[inner.start : inner.stop] = [kept]
     return result
 
 
