@@ -32,8 +32,10 @@ _TERM = {"termSec", "tig", "ntig"}
 _STATUS = "administrativeStatus"
 _UNWANTED = re.compile("deprecated|superseded|obsolete", re.IGNORECASE)
 
+_COMMENTS = r"\s*+(?:<!--(?:[^-]|-(?!->))*+-->\s*+)*+"
 _MARKUP = re.compile(
-    r"\s*(?:<\?xml.*?\?>\s*)?(?:<!--.*?-->\s*)*(?:<!DOCTYPE[^>]*>\s*)?<(?:tbx|martif)\b",
+    rf"\s*+(?:<\?xml.*?\?>)?{_COMMENTS}"
+    rf"(?:<!DOCTYPE[^>\[]*+(?:>|\[.*?\]\s*+>){_COMMENTS})?<(?:tbx|martif)\b",
     re.IGNORECASE | re.DOTALL,
 )
 

@@ -106,8 +106,8 @@ class XmlReader(Generic[Item]):
 
     def _refuse_entity(self, name: str, *_: object) -> None:
         raise self.error(
-            f"declares the entity '{name[:50]}', which {self._kind} does not need; replace it by"
-            " its text"
+            f"declares the entity '{name[:50]}', which {self._kind} does not need; entities are"
+            " refused, so replace it by its text"
         )
 
     def _refuse_skipped(self, name: str, _: bool) -> None:

@@ -51,6 +51,24 @@ def test_tbx_is_recognised(document: str) -> None:
     assert is_tbx(document.encode()) and is_tbx(document.encode("utf-16"))
 
 
+@pytest.mark.parametrize("entity", ['<!ENTITY a "b">', '<!ENTITY % a "<b>"><!-- ] -->', ""])
+def test_tbx_with_declarations_is_recognised(entity: str) -> None:
+    document = OLD.replace('dtd">', f'dtd" [\n{entity}\n] >\n<!-- x -->', 1)
+    assert is_tbx(document.encode())
+    if entity:
+        with pytest.raises(DataError, match="terms.tbx:2: declares .* entities are refused"):
+            read(document)
+
+
+@pytest.mark.parametrize(
+    "sign", ["<!-- a -->", "<!DOCTYPE a [", "]", "<?xml ?>", "<!DOCTYPE a []>"]
+)
+def test_hostile_beginnings_take_linear_time(sign: str) -> None:
+    """End at all: comments took twice the time for each one more."""
+    assert not is_tbx(f"<!DOCTYPE a [{sign * 3000}".encode())
+    assert not is_tbx(f"{sign * 3000}x".encode())
+
+
 @pytest.mark.parametrize("text", ["a\tb\n", "<tmx></tmx>", "", "<tbxy>"])
 def test_other_text_is_not(text: str) -> None:
     assert not is_tbx(text.encode())
