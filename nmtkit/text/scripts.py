@@ -40,6 +40,8 @@ _KANA = re.compile(f"[{KANA}]")
 _ALPHABETIC = re.compile(f"[{UNSPACED_ALPHABETIC}]")
 _UNSPACED = re.compile(f"[{IDEOGRAPHIC}{KANA}{UNSPACED_ALPHABETIC}]")
 _JOINERS = "\u200c\u200d"
+WORD_JOINERS = f"_{_JOINERS}"
+"""Characters that belong to words though they are no letters, marks or digits."""
 
 MAX_UNSPACED_SHARE = 0.05
 """Letters of scripts without blanks, beyond which a text is not one of words written apart."""
@@ -60,7 +62,7 @@ def is_in_word(character: str) -> bool:
     """
     if not character:
         return False
-    return unicodedata.category(character)[0] in "LMN" or character in f"_{_JOINERS}"
+    return unicodedata.category(character)[0] in "LMN" or character in WORD_JOINERS
 
 
 def unspaced_characters(text: str) -> int:

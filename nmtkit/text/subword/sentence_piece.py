@@ -20,7 +20,7 @@ from nmtkit.io.atomic import atomic_file
 from nmtkit.io.inputs import NamedInput, Source, open_bytes
 from nmtkit.special_symbols import SPECIAL_WORDS
 from nmtkit.text.memo import Memo
-from nmtkit.text.scripts import is_spaced, unspaced_characters
+from nmtkit.text.scripts import WORD_JOINERS, is_spaced, unspaced_characters
 
 BLANK = "▁"
 """Stands for a blank in pieces."""
@@ -350,5 +350,5 @@ def _symbols_in(counts: Mapping[str, int]) -> list[str]:
 
 
 def _is_in_word(character: str) -> bool:
-    """Return whether a character belongs to words, as in the words of a glossary."""
-    return is_spaced(character) or character == "_"
+    """Return whether a character belongs to words of scripts with blanks, as joiners do."""
+    return is_spaced(character) or character in WORD_JOINERS

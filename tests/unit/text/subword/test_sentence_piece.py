@@ -170,3 +170,5 @@ def test_pieces_of_one_word_open_and_go_on() -> None:
         assert not SentencePiece.opens(piece) and not SentencePiece.goes_on(piece)
     assert not SentencePiece.goes_on("▁cat")
     assert SentencePiece.opens("a_") and SentencePiece.goes_on("_b")
+    for sign in ("\u200c", "\u200d", "\u0301", "\u093e"):  # joiners and combining marks
+        assert SentencePiece.opens(f"می{sign}") and SentencePiece.goes_on(f"{sign}ها")
