@@ -199,8 +199,8 @@ def quantize_rows(rows: Tensor) -> Tensor:
 
 
 def round_rows(rows: Tensor) -> Tensor:
-    """Return rows as `quantize_rows` holds them, in float32; for few rows. Shape: [N, w]."""
-    return unpack_rows(quantize_rows(rows))
+    """Return rows as `quantize_rows` holds them, in their own type; for few. Shape: [N, w]."""
+    return unpack_rows(quantize_rows(rows)).to(rows.dtype)
 
 
 def weighted_sums(weights: Tensor, values: Tensor) -> Tensor:

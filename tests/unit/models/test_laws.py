@@ -403,6 +403,18 @@ def test_rounding_keeps_sentences_and_hypotheses_apart(model, batch, prefixes, p
 
 
 @fast_only
+@pytest.mark.parametrize("precision", ["bfloat16", "int8"])
+def test_rounding_is_the_same_for_a_line_that_is_alone(model, batch, precision):
+    model = model.for_inference(precision)
+    src, src_mask, tgt, _ = batch
+    together, _ = step_log_probs(model, src, src_mask, tgt)
+    for row in range(4):
+        one, length = slice(row, row + 1), int(src_mask[row].sum())
+        alone, _ = step_log_probs(model, src[one, :length], src_mask[one, :length], tgt[one])
+        torch.testing.assert_close(alone[0], together[row], atol=1e-4, rtol=1e-4)
+
+
+@fast_only
 @pytest.mark.parametrize("precision", ["float32", "bfloat16", "int8"])
 def test_a_model_for_inference_gives_the_same_evidence_of_translations(model, batch, precision):
     """Its steps may keep the source as nothing else can read it."""

@@ -99,6 +99,11 @@ def test_candidate_logits_are_those_of_the_whole_layer(quantize, kernel):
     torch.testing.assert_close(listed.logits(hidden), expected)
     rows = torch.tensor([2, 0])
     torch.testing.assert_close(listed.select(rows).logits(hidden[rows]), expected[rows])
+    for row in range(3):  # a line that is alone
+        one = slice(row, row + 1)
+        alone = layer.for_candidates(lists[one])
+        torch.testing.assert_close(alone.logits(hidden[one]), expected[one])
+        assert alone.select(torch.tensor([0])).logits(hidden[one]).shape == expected[one].shape
 
 
 def test_stacked_int8_products_are_separate(kernel):
