@@ -3,7 +3,8 @@
 Lines wait in queues, one for each model and task, because only those are searched together. A piece
 takes one line of each client in turn, and of each of a client's requests in turn, until it is worth
 `PIECE_SECONDS`. So a book is translated a few lines at a time, and a sentence that comes later is
-in the next piece. A line that is worth more is a piece of its own.
+in the next piece. A line that is worth more is a piece of its own. First lines of many requests may
+be worth `CROWD_SECONDS`: if many wait, lines that are searched together are sooner done.
 """
 
 from collections import OrderedDict, deque
@@ -12,6 +13,9 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 PIECE_SECONDS = 0.2
 """Estimated time of a piece; a line that comes meanwhile waits as long for its turn."""
+
+CROWD_SECONDS = 0.5
+"""Estimated time of a piece with one line of each of many requests."""
 
 MAX_LINES = 64
 """Lines of a piece; more make search no faster."""
@@ -83,24 +87,28 @@ class Turns(Generic[Item]):
         lines.appendleft(line) if first else lines.append(line)
         self.lines += 1
 
-    def take(self, max_lines: int, max_size: float) -> list[Waiting[Item]]:
+    def take(self, max_lines: int, max_size: float, crowd_size: float = 0.0) -> list[Waiting[Item]]:
         """Take the lines whose turn it is: at least one, if there are any.
 
         :param max_lines: at most so many.
         :param max_size: together of at most so many characters, unless it is one line.
+        :param crowd_size: the same before a line that is the first of its request among them.
         """
         taken: list[Waiting[Item]] = []
+        requests: set[int] = set()
         size = 0
         passed = 0
         while len(taken) < max_lines and passed < len(self._clients):
             line = self._next()
-            fits = not taken or (size + line.size <= max_size and not line.alone)
+            limit = max_size if id(line.request) in requests else max(max_size, crowd_size)
+            fits = not taken or (size + line.size <= limit and not line.alone)
             if not fits:
                 self._advance(took=False)
                 passed += 1
                 continue
             self._advance(took=True)
             passed = 0
+            requests.add(id(line.request))
             taken.append(line)
             size += line.size
             if line.alone:
@@ -160,7 +168,8 @@ class Scheduler(Generic[Key, Item]):
             return None
         turns = self._queues[key]
         share = max(-(-turns.lines // free), MIN_SHARE)
-        lines = turns.take(min(share, MAX_LINES), rates.size(key))
+        sizes = rates.size(key), rates.size(key, CROWD_SECONDS)
+        lines = turns.take(min(share, MAX_LINES), *sizes)
         self._queues.move_to_end(key)
         if not turns.lines:
             del self._queues[key]
@@ -196,9 +205,9 @@ class Rates(Generic[Key]):
     def __init__(self) -> None:
         self._fits: OrderedDict[Key, _Fit] = OrderedDict()
 
-    def size(self, key: Key) -> float:
-        """Return the characters of a piece that takes `PIECE_SECONDS`."""
-        return self._fits[key].size_of(PIECE_SECONDS) if key in self._fits else FIRST_SIZE
+    def size(self, key: Key, seconds: float = PIECE_SECONDS) -> float:
+        """Return the characters of a piece that takes so long."""
+        return self._fits[key].size_of(seconds) if key in self._fits else FIRST_SIZE
 
     def seconds(self, key: Key, size: float) -> float:
         """Return the time that pieces of together so many characters take."""

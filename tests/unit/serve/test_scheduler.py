@@ -67,6 +67,25 @@ def test_a_sentence_is_in_the_next_piece_though_a_book_waits():
     assert {sentence, same_client} <= found
 
 
+def test_first_lines_of_many_requests_make_a_larger_piece_than_lines_of_one():
+    """A crowd is sooner done together; further lines of a book would only keep others waiting."""
+    crowd: Turns[Request] = Turns()
+    for number in range(40):
+        crowd.put(Waiting(Request("a", number), 0, 10))
+    assert len(crowd.take(MAX_LINES, 100, 250)) == 25
+    book: Turns[Request] = Turns()
+    for line in lines(Request("a", 0), 40):
+        book.put(line)
+    assert len(book.take(MAX_LINES, 100, 250)) == 10
+    both: Turns[Request] = Turns()
+    for line in lines(Request("a", 0), 40):
+        both.put(line)
+    for number in range(1, 12):
+        both.put(Waiting(Request("b", number), 0, 10))
+    taken = [line.request.client for line in both.take(MAX_LINES, 100, 250)]
+    assert taken.count("b") == 11 and taken.count("a") < 10
+
+
 def test_pieces_of_other_tasks_come_in_turns():
     scheduler: Scheduler[str, Request] = Scheduler()
     for key in ("one", "two"):
