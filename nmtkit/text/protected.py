@@ -92,11 +92,16 @@ PROTECTED = re.compile("|".join((TAG, *_SIGNS[:3], *_NAMES[:2], *_SIGNS[3:], _NA
 """Every kind of protected text. An address does not end with the punctuation of its sentence."""
 
 _FILE_NAME = r"\b[\w-]+\.(?:[a-z]{2,4}[0-9]?|[A-Z]{2,4})\b(?![\w.])"
-_MEASURE = r"\b[0-9]+(?:px|pt|em|rem|dpi|ms|[KMGT]i?B|[KMG]?Hz|[kMG]bit)\b"
+_UNIT = (
+    r"(?:(?:[KMGTP]i?B|[kMGT]?bit)(?:/s)?|[kMG]bps|[kMGT]?Hz|px|pt|dpi|ppi|ms|ns|[µμ]s|km/h"
+    r"|[kcmnµμ]m[²³]?|m[²³]|[kmµμ]g|[mcdµμ]l|mL|[kMG]Wh?|[km]V|mAh?|[kM]Pa|hPa|kcal|dB|°[CF])"
+)
+_MEASURE = rf"(?<![\w.,])[0-9]+(?:[.,][0-9]+)*(?:[ \u00a0\u202f]?{_UNIT}|r?em)(?!\w)"
+"""A number and its unit; no unit is a letter alone, as words may be."""
 
 PLACEHOLDER_PATTERN = re.compile("|".join((*_PLACEHOLDERS, *_NAMES, _FILE_NAME, _MEASURE)))
 """What comes back as it is when parts are protected in a translation: all of these but tags, and
-names of files and numbers with a unit of computers."""
+names of files and numbers with a unit."""
 
 SIGN_PATTERN = re.compile("|".join(_PLACEHOLDERS))
 """Placeholders that no text has by itself: one that a source lacks is wrong in its translation."""

@@ -52,6 +52,8 @@ def test_placeholders_beside_letters_are_found(text: str, expected: list[str]) -
         "%Y-%m-%d", "%Y%m%d", "%H:%M:%S", "%d/%m/%y", "###SITENAME###",
         "{count, plural, =0 {none} one {# file in {{dir}}} other {# files in {dir}}}",
         "{sex, select, male {{n, plural, one {his file} other {his files}}} other {it}}",
+        "64MB", "3.5 GiB", "5 kg", "1,000 km", "1.000,5\u00a0mm", "20 °C", "60 km/h", "2em", "4 m²",
+        "100 Mbit/s", "2.4 GHz", "12\u202fpt",
     ],
 )  # fmt: skip
 def test_placeholders_of_many_languages_are_found_whole(text: str) -> None:
@@ -62,7 +64,8 @@ def test_placeholders_of_many_languages_are_found_whole(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["50% of it", "100 % de", "5%d", "set {a, b} of", "{note: see page 3}", "{", "}}", "7.5%, 8%."]
-    + ["{count, plural, one {# file", "%", "a % b", "#tag", "{a, plural}"],
+    + ["{count, plural, one {# file", "%", "a % b", "#tag", "{a, plural}"]
+    + ["5 m, 2 l", "4 in", "5 kgs", "7 mm2", "v1.2 ms", "3 em dashes", "10 A", "MB 5"],
 )
 def test_plain_text_has_no_placeholder(text: str) -> None:
     assert PLACEHOLDER_PATTERN.findall(text) == []
