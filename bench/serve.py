@@ -22,7 +22,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -230,10 +230,10 @@ async def open_loop(port: int, lines: Sequence[str], per_second: float) -> dict[
     """Send sentences at random moments, so many a second on average, whatever the answers."""
     drawn = random.Random(1)
     times: list[float] = []
-    free: list[Client] = []
+    free: deque[Client] = deque()  # the longest unused first, before the server closes it
 
     async def ask(line: str) -> None:
-        client = free.pop() if free else Client(port)
+        client = free.popleft() if free else Client(port)
         answer = await client.post("/translate", {"q": line, **PAIR})
         assert answer.status == 200, answer
         times.append(answer.seconds)
