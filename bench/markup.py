@@ -39,7 +39,8 @@ from nmtkit.evaluation.aer import GoldLinks, read_gold_links
 from nmtkit.inference.link_learning import ROUNDS
 from nmtkit.inference.markup_translator import MarkupTranslator
 from nmtkit.io.lines import read_lines, read_parallel
-from nmtkit.text.markup import Element, MarkedText, Markup, parse_markup
+from nmtkit.text.markup import Element, MarkedText, parse_markup
+from nmtkit.text.markup_pieces import Markup
 from nmtkit.text.markup_placement import Aligned, Place, place_elements
 
 SIGNS = re.compile(r"<[^<>]*>|&[A-Za-z0-9#]+;")

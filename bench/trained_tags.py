@@ -23,7 +23,8 @@ from markup import SIGNS, is_kept, name_in, name_of, same, spans_of
 from timing import NMTKIT, exit_with, machine, run_command, table, write_report
 
 from nmtkit.io.lines import read_lines, read_parallel
-from nmtkit.text.markup import Markup, parse_markup
+from nmtkit.text.markup import parse_markup
+from nmtkit.text.markup_pieces import Markup
 
 TAG = re.compile(r"<[^<>]*>")
 NUMBERED = re.compile(r"<(/?)t(\d+)(/?)>")

@@ -19,10 +19,11 @@ from nmtkit.documents.document import (
 from nmtkit.documents.encoding import decode
 from nmtkit.documents.html_encoding import declared_encoding
 from nmtkit.documents.inline import KEPT_ELEMENTS
-from nmtkit.text.markup import (
+from nmtkit.text.markup import SEPARATING
+from nmtkit.text.markup_pieces import (
     ATTRIBUTES,
     CODE,
-    SEPARATING,
+    COMMENT_ENDS,
     Markup,
     Piece,
     PieceKind,
@@ -201,7 +202,7 @@ def _start_of_comment(piece: Piece) -> int:
     """Return where a comment that does not end begins in a piece, or -1."""
     if piece.kind is PieceKind.TEXT:
         return piece.source.find("<!--")
-    is_open = _OPEN_COMMENT.match(piece.source) and not piece.source.endswith("-->")
+    is_open = _OPEN_COMMENT.match(piece.source) and not piece.source.endswith(COMMENT_ENDS)
     return 0 if is_open else -1
 
 

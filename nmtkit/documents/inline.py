@@ -11,17 +11,12 @@ from nmtkit.documents.markdown_inline import markdown_pieces
 from nmtkit.text.markup import (
     LINE_BREAK,
     SEPARATING,
-    VOID,
     Atom,
     MarkedText,
-    Markup,
-    Piece,
-    PieceKind,
-    find_partners,
     join_pieces,
     keep_untranslated,
-    split_pieces,
 )
+from nmtkit.text.markup_pieces import VOID, Markup, Piece, PieceKind, find_partners, split_pieces
 from nmtkit.text.protected import MESSAGE_PATTERN
 
 KEPT_ELEMENTS = frozenset("code kbd samp var math svg".split())

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from nmtkit.text.markup import Markup, Piece, PieceKind, find_partners, split_pieces
+from nmtkit.text.markup_pieces import Markup, Piece, PieceKind, find_partners, split_pieces
 
 _FIRST = re.compile(
     r"(?P<break>\\\r?\n)"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from nmtkit.documents.inline import attribute_value, local_name
-from nmtkit.text.markup import Markup, PieceKind, find_partners, split_pieces
+from nmtkit.text.markup_pieces import Markup, PieceKind, find_partners, split_pieces
 
 _AROUND_TEXT = re.compile(r"</?(?:[\w.-]+:)?(?:g|mrk|pc)\b[^<>]*>")
 """Tags around text, which a tool may have written into a target before there is any."""

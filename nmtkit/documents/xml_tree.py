@@ -10,7 +10,7 @@ from nmtkit.documents.encoding import Encoding, decode, find_mark
 from nmtkit.documents.inline import attribute_value, local_name
 from nmtkit.errors import DataError
 from nmtkit.io.xml_reader import XmlReader
-from nmtkit.text.markup import Markup, Piece, PieceKind, split_pieces
+from nmtkit.text.markup_pieces import Markup, Piece, PieceKind, split_pieces
 
 _DECLARED = re.compile(rb"""<\?xml\s[^>]{0,200}?\bencoding\s*=\s*["']([\w.:-]{1,40})["']""")
 _DOCUMENT_TYPE = re.compile(r"<!DOCTYPE[^\[<>]*\[", re.IGNORECASE)

@@ -32,7 +32,8 @@ from nmtkit.model_folder import LoadedModel
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.text.atom_placement import place_atoms
 from nmtkit.text.markers import SYMBOLS
-from nmtkit.text.markup import Atom, Element, MarkedText, Markup, parse_markup
+from nmtkit.text.markup import Atom, Element, MarkedText, parse_markup
+from nmtkit.text.markup_pieces import Markup
 from nmtkit.text.markup_placement import (
     Aligned,
     Place,

@@ -1,25 +1,28 @@
 """Inline markup of a line of HTML or XML: what is text, and what stands around and between it.
 
-A line is read once, from left to right, and nothing in it is an error: a tag that has no partner,
-or crosses another, is an element without contents, and a `<` that begins nothing is text. So the
-elements are a forest, and written back in any place they are well formed if they were.
+Nothing in a line is an error: a tag that has no partner, or crosses another, is an element without
+contents. So the elements are a forest, and written back in any place they are well formed if they
+were.
 """
 
-import html
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
-from html.entities import html5
 from itertools import pairwise
 from typing import NamedTuple
 
+from nmtkit.text.markup_pieces import (
+    Markup,
+    Piece,
+    PieceKind,
+    character_of,
+    find_partners,
+    is_untranslated,
+    split_pieces,
+)
 from nmtkit.text.messages import plain_message
 from nmtkit.text.protected import MESSAGE_PATTERN
-
-VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
-"""Elements of HTML that have no contents and no end tag."""
 
 SEPARATING = frozenset(
     "address article aside blockquote br caption dd div dl dt figcaption figure footer form h1 h2"
@@ -28,37 +31,10 @@ SEPARATING = frozenset(
 )
 """Elements of HTML that separate words, even without a space."""
 
-OPAQUE = frozenset("script style".split())
-"""Elements of HTML whose contents are not text."""
-
-MAX_TAG = 10_000_000
-"""Longest tag in characters; what is longer is text. An image may stand in its tag."""
-
-CODE = r"<(?:%(?:[^%]|%(?!>)){0,300}+%|\?(?:[^?]|\?(?!>)){0,300}+\?)>"
-"""Pattern of code of a template in a tag."""
-
-ATTRIBUTES = rf"""(?:[^<>"']|"[^"]*"|'[^']*'|{CODE})*+"""
-"""Pattern of what stands behind the name in a tag; in templates code may stand there, too."""
-
-_TAG = re.compile(
-    r"""</?([A-Za-z_][\w:.-]*)"""  # the name
-    rf"""({ATTRIBUTES})>"""  # attributes, and the sign that it has no contents
-)
-_ENTITY = re.compile(r"&(?:[A-Za-z_][\w.-]{0,63}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});", re.ASCII)
-_OLD_ENTITY = re.compile(
-    rf"&(?:#[0-9]{{1,7}}|#[xX][0-9A-Fa-f]{{1,6}}|{'|'.join(n for n in html5 if n[-1] != ';')})"
-    r"(?![A-Za-z0-9;=])"
-)
-"""An entity of HTML without its semicolon, which browsers read."""
-
 _LETTERS = "".join(filter(str.isalpha, map(chr, range(0x250))))
 _LETTER = tuple(_LETTERS)
 """Latin letters, whose words blanks separate."""
 
-_NOT_TRANSLATED = re.compile(
-    r"""\stranslate\s*=\s*["']?no\b|\sclass\s*=\s*(?:"[^"]*|'[^']*|)(?<![\w-])notranslate(?![\w-])""",
-    re.IGNORECASE,
-)
 LINE_BREAK = re.compile(
     r"""(?:<|&lt;)br\b|\\\r?\n"""
     r"""|<(?:\w+:)?(?:x|ph|it)\b[^<>]*?"""
@@ -67,35 +43,6 @@ LINE_BREAK = re.compile(
     re.IGNORECASE,
 )
 """A tag that breaks a line: of HTML, of Markdown, of XLIFF and TMX."""
-
-_SECTIONS = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"), ("<%", "%>"), ("<!", ">"))
-"""Beginnings and ends of comments, code of templates and the like, the longer beginning first."""
-
-
-class Markup(StrEnum):
-    """What is markup in a line."""
-
-    HTML = "html"
-    XML = "xml"
-
-
-class PieceKind(StrEnum):
-    """Kinds of pieces of a line."""
-
-    TEXT = "text"
-    ENTITY = "entity"
-    OPENING = "opening"
-    CLOSING = "closing"
-    POINT = "point"
-    KEPT = "kept"
-
-
-class Piece(NamedTuple):
-    """A piece of a line; name: of its element, lower case in HTML; of what is kept, its text."""
-
-    kind: PieceKind
-    source: str
-    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -193,11 +140,6 @@ def _with_attached_letters(pieces: Sequence[Piece]) -> list[Piece]:
             piece = piece._replace(source=found + piece.source, name=found + piece.name)
         result.append(piece)
     return [piece for piece in result if piece.source]
-
-
-def is_untranslated(piece: Piece) -> bool:
-    """Return whether a tag says that its element is not to be translated."""
-    return bool(_NOT_TRANSLATED.search(piece.source))
 
 
 def join_pieces(pieces: Sequence[Piece], separating: Collection[str]) -> MarkedText:
@@ -346,97 +288,3 @@ class _Builder:
     def result(self) -> MarkedText:
         """Return the line."""
         return MarkedText("".join(self._parts), tuple(self._elements), tuple(self._atoms))
-
-
-def find_partners(pieces: Sequence[Piece]) -> dict[int, int]:
-    """Return for each tag that has a partner the index of that.
-
-    A closing tag belongs to the last open element of its name; what was opened since and is not
-    closed has no partner.
-    """
-    partners: dict[int, int] = {}
-    waiting: list[int] = []
-    count: dict[str, int] = {}
-    for number, piece in enumerate(pieces):
-        if piece.kind is PieceKind.OPENING:
-            waiting.append(number)
-            count[piece.name] = count.get(piece.name, 0) + 1
-        elif piece.kind is PieceKind.CLOSING and count.get(piece.name):
-            while waiting:
-                opening = waiting.pop()
-                name = pieces[opening].name
-                count[name] -= 1
-                if name == piece.name:
-                    partners[opening], partners[number] = number, opening
-                    break
-    return partners
-
-
-def split_pieces(line: str, markup: Markup) -> Iterator[Piece]:
-    """Divide a line into pieces, in time that grows with its length."""
-    missing: set[str] = set()  # ends of sections that do not come any more
-    position = text_from = 0
-    while (position := _next_sign(line, position)) >= 0:
-        piece = _entity(line, position, markup) or _section(line, position, missing)
-        piece = piece or _tag(line, position, markup, missing)
-        if piece is None:
-            position += 1
-            continue
-        if text_from < position:
-            yield Piece(PieceKind.TEXT, line[text_from:position])
-        yield piece
-        position = text_from = position + len(piece.source)
-    if text_from < len(line):
-        yield Piece(PieceKind.TEXT, line[text_from:])
-
-
-_SIGN = re.compile("[<&]")
-
-
-def _next_sign(line: str, position: int) -> int:
-    found = _SIGN.search(line, position)
-    return found.start() if found else -1
-
-
-def _entity(line: str, position: int, markup: Markup) -> Piece | None:
-    found = _ENTITY.match(line, position)
-    if found is None and markup is Markup.HTML:
-        found = _OLD_ENTITY.match(line, position)
-    return Piece(PieceKind.ENTITY, found[0]) if found else None
-
-
-def _section(line: str, position: int, missing: set[str]) -> Piece | None:
-    for begin, end in _SECTIONS:
-        if line.startswith(begin, position) and end not in missing:
-            stop = line.find(end, position + len(begin))
-            if stop >= 0:
-                return Piece(PieceKind.POINT, line[position : stop + len(end)])
-            missing.add(end)
-    return None
-
-
-def _tag(line: str, position: int, markup: Markup, missing: set[str]) -> Piece | None:
-    found = _TAG.match(line, position, position + MAX_TAG)
-    if not found:
-        return None
-    is_html = markup is Markup.HTML
-    name = found[1].lower() if is_html else found[1]
-    if line[position + 1] == "/":
-        return Piece(PieceKind.CLOSING, found[0], name)
-    if is_html and name in OPAQUE and name not in missing:
-        end = _OPAQUE_ENDS[name].search(line, found.end())
-        if end:
-            return Piece(PieceKind.POINT, line[position : end.end()], name)
-        missing.add(name)
-    if found[2].endswith("/") or (is_html and name in VOID | OPAQUE):
-        return Piece(PieceKind.POINT, found[0], name)
-    return Piece(PieceKind.OPENING, found[0], name)
-
-
-_OPAQUE_ENDS = {name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in OPAQUE}
-
-
-def character_of(entity: str) -> str:
-    """Return what stands for an entity in the text: its character, or itself if it is unknown."""
-    character = html.unescape(entity)
-    return character if character.isprintable() or character == "\xa0" else entity

@@ -17,7 +17,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from nmtkit.text.markers import CLOSING, JOINED, OPENING, POINTS, SYMBOLS, protect
-from nmtkit.text.markup import Element, MarkedText, Markup, parse_markup, tag_events
+from nmtkit.text.markup import Element, MarkedText, parse_markup, tag_events
+from nmtkit.text.markup_pieces import Markup
 
 _SYMBOL = re.compile(f"[{OPENING}{CLOSING}{POINTS}]")
 _NAME = re.compile(r"</?([\w:.-]+)")

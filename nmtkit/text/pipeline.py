@@ -100,7 +100,7 @@ class TextPipeline:
         """Return the lines of a pair, with symbols in place of markup if models read these."""
         if self._settings.markup == "none":
             return src, tgt
-        from nmtkit.text.markup import Markup
+        from nmtkit.text.markup_pieces import Markup
         from nmtkit.text.markup_symbols import symbol_pair
 
         tag, src = self.split_tag(src)

@@ -12,7 +12,8 @@ import torch
 from nmtkit import Aligner
 from nmtkit.config import TextConfig
 from nmtkit.evaluation.aer import GoldLinks
-from nmtkit.text.markup import Markup, parse_markup
+from nmtkit.text.markup import parse_markup
+from nmtkit.text.markup_pieces import Markup
 from nmtkit.text.markup_placement import Aligned, Place
 from nmtkit.text.pipeline import TextPipeline
 

@@ -108,6 +108,11 @@ def test_a_comment_that_does_not_end_goes_to_the_end(rest: str) -> None:
     assert changed == f"<p>ONE</p> TWO {rest}\n"
 
 
+def test_a_comment_may_end_with_an_exclamation_mark_as_in_browsers() -> None:
+    changed = translated("<p>one <!-- two --!> three <!-- four -->", "html", str.upper).data
+    assert changed.decode() == "<p>ONE <!-- two --!> THREE <!-- four -->"
+
+
 def test_names_behind_an_ampersand_that_are_no_entities_are_text() -> None:
     changed = translated("<p>x &copying=1 &notit y", "html", str.upper).data.decode()
     assert changed == "<p>X &COPYING=1 &NOTIT Y"

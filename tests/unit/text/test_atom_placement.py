@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmtkit.text.atom_placement import place_atoms
-from nmtkit.text.markup import Atom, Markup, parse_markup
+from nmtkit.text.markup import Atom, parse_markup
+from nmtkit.text.markup_pieces import Markup
 from nmtkit.text.markup_placement import Aligned
 from nmtkit.text.word_offsets import word_offsets
 

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmtkit.text.marked_sentences import split_marked
-from nmtkit.text.markup import Markup, parse_markup
+from nmtkit.text.markup import parse_markup
+from nmtkit.text.markup_pieces import Markup
 from nmtkit.text.sentences import Lines
 
 

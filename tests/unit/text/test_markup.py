@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmtkit.text.markup import Atom, Element, MarkedText, Markup, parse_markup
+from nmtkit.text.markup import Atom, Element, MarkedText, parse_markup
+from nmtkit.text.markup_pieces import Markup
 
 HTML, XML = Markup.HTML, Markup.XML
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmtkit.text.markup import Markup, parse_markup
+from nmtkit.text.markup import parse_markup
+from nmtkit.text.markup_pieces import Markup
 from nmtkit.text.markup_placement import Aligned, Place, place_elements, write_markup
 from nmtkit.text.word_offsets import word_offsets
 

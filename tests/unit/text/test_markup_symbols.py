@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from nmtkit.config import TextConfig
 from nmtkit.text.markers import CLOSING, JOINED, OPENING, POINTS, SYMBOLS
-from nmtkit.text.markup import Markup, parse_markup
+from nmtkit.text.markup import parse_markup
+from nmtkit.text.markup_pieces import Markup
 from nmtkit.text.markup_symbols import (
     has_symbols,
     symbol_pair,

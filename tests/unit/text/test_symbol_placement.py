@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmtkit.text.markers import CLOSING, OPENING, POINTS, SYMBOLS
-from nmtkit.text.markup import Markup, parse_markup
+from nmtkit.text.markup import parse_markup
+from nmtkit.text.markup_pieces import Markup
 from nmtkit.text.markup_placement import Aligned, Place
 from nmtkit.text.symbol_placement import without_symbols, written_places
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from nmtkit.text.markup import Markup, parse_markup
+from nmtkit.text.markup import parse_markup
+from nmtkit.text.markup_pieces import Markup
 from nmtkit.text.tag_spacing import NO_SPACES, Part, TagSpaces, source_spaces, spaced
 
 
