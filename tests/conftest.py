@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import pytest
 import torch
 import tqdm
+from hypothesis import HealthCheck, settings
 from torch.distributed import TCPStore  # type: ignore[attr-defined]
 
 from tests.integration.command_server import command_server
@@ -28,6 +29,14 @@ for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):  # a make started by a test is
     os.environ.pop(name, None)
 
 tqdm.tqdm.monitor_interval = 0  # a thread of subword-nmt's bar would keep processes from forking
+
+settings.register_profile(
+    "nmtkit",
+    deadline=None,  # a machine may be busy: no test depends on time
+    # Files in a fixture's folder are written anew for each example.
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("nmtkit")
 
 pytest_plugins = ["tests.watchdog"]
 

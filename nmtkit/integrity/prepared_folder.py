@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from nmtkit.data.manifest import MANIFEST_FILE, read_manifest, text_config
-from nmtkit.errors import NmtkitError
+from nmtkit.errors import NmtkitError, counted
 from nmtkit.integrity.binarised import IDS_FILE, check_ids
 from nmtkit.integrity.findings import (
     Finding,
@@ -137,7 +137,7 @@ class _PreparedFolder:
             if entry is None:
                 src = self.facts.get(f"{split}.src", text)
                 if src.lines != text.lines:
-                    problem = f"has {text.lines} lines, but {split}.src has {src.lines}"
+                    problem = f"has {counted(text.lines, 'line')}, but {split}.src has {src.lines}"
                     yield error(self._folder / name, problem, RESTORE)
                 continue
             for key, count in (("pairs", text.lines), (f"{side}_tokens", text.tokens)):

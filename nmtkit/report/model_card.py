@@ -8,6 +8,7 @@ from typing import Any
 
 from nmtkit.config import SearchConfig, TextConfig
 from nmtkit.config_io import write_toml
+from nmtkit.errors import counted
 from nmtkit.io.lines import file_sha256
 from nmtkit.model_folder import LoadedModel
 from nmtkit.models import model_name
@@ -122,7 +123,7 @@ def _text_fact(text: TextConfig) -> str:
 def _provenance_facts(provenance: dict[str, Any] | None) -> dict[str, str]:
     if provenance is None:
         return {"Provenance": NOT_RECORDED}
-    pairs = [f"{count:,} {name} pairs" for name, count in provenance["pairs"].items()]
+    pairs = [counted(count, f"{name} pair") for name, count in provenance["pairs"].items()]
     start = provenance.get(INITIAL_KEY)
     origin = {"Started from": f"{start['path']}, update {start['update']:,}"} if start else {}
     versions = ", ".join(f"{name} {version}" for name, version in provenance["versions"].items())

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from nmtkit.errors import DataError
+from nmtkit.errors import DataError, counted
 from nmtkit.evaluation.bleu_statistics import Reference, sentence_bleu
 from nmtkit.evaluation.metrics import BleuScore, References, tokenized_bleu
 from nmtkit.evaluation.references import references_by_sentence
@@ -70,7 +70,7 @@ class Reranker:
             if sentences is not None and sentence >= sentences:
                 raise DataError(
                     f"{group[0].location}: sentence {sentence}, counted from 0, is beyond the"
-                    f" {sentences} sentences of the text; give the list of the same text"
+                    f" {counted(sentences, 'sentence')} of the text; give the list of the same text"
                 )
             if sentences is None and sentence - number > MAX_MISSING_SENTENCES:
                 raise DataError(

@@ -204,7 +204,7 @@ def _scoring_pairs(group: Group, sources: Sequence[str] | None) -> list[ScoringP
     if sources is not None and sentence >= len(sources):
         raise DataError(
             f"{group[0].location}: sentence {sentence}, counted from 0, is beyond the source's"
-            f" {len(sources)} lines; give the text that the list was made from"
+            f" {counted(len(sources), 'line')}; give the text that the list was made from"
         )
     source = "" if sources is None else sources[sentence]
     first = {entry.hypothesis: entry for entry in reversed(group)}

@@ -8,7 +8,7 @@ from math import isfinite
 import numpy as np
 from numpy.typing import NDArray
 
-from nmtkit.errors import DataError
+from nmtkit.errors import DataError, counted
 from nmtkit.evaluation.bleu_statistics import STATISTICS_PER_SENTENCE, Reference, bleu
 from nmtkit.evaluation.metrics import References
 from nmtkit.evaluation.references import references_by_sentence
@@ -123,7 +123,7 @@ def references_for(entry: Entry, references: Sequence[tuple[str, ...]]) -> tuple
     if entry.sentence >= len(references):
         raise DataError(
             f"{entry.location}: sentence {entry.sentence}, counted from 0, is beyond the"
-            f" references' {len(references)} lines; give the references of the listed text"
+            f" references' {counted(len(references), 'line')}; give those of the listed text"
         )
     return references[entry.sentence]
 

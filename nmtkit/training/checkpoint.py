@@ -31,7 +31,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from nmtkit.errors import ModelError
+from nmtkit.errors import ModelError, counted
 from nmtkit.io.atomic import atomic_folder
 from nmtkit.io.checksums import CHECKSUM_KEY as STATE_CHECKSUM_KEY
 from nmtkit.io.checksums import verify_checksum, with_checksum
@@ -319,7 +319,7 @@ def _check_name(checkpoint: Path, updates: int, interrupted: bool | None) -> Non
         updates,
         is_interruption if interrupted is None else interrupted,
     ):
-        raise ValueError(f"it was written under another name, after {updates} updates")
+        raise ValueError(f"it was written under another name, after {counted(updates, 'update')}")
 
 
 def remove_old_checkpoints(folder: Path, keep: int) -> None:

@@ -5,7 +5,7 @@ import json
 import time
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmtkit.serve.settings import Limits
@@ -33,9 +33,7 @@ KINDS = ["application/json", "application/x-www-form-urlencoded", "text/xml", "m
          "multipart/form-data; boundary=x", "", "\xff"]  # fmt: skip
 CHARSETS = ["utf-8", "UTF8", "latin-1", "punycode", "idna", "unicode_escape", "utf-7", "rot13",
             "zlib", '"punycode"', "", "\xff", "none"]  # fmt: skip
-LITTLE = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+LITTLE = settings(max_examples=60)
 
 
 @pytest.fixture(scope="module")

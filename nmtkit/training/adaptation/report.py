@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from nmtkit.durations import format_duration
-from nmtkit.errors import ModelError
+from nmtkit.errors import ModelError, counted
 from nmtkit.evaluation.comparison import Figure
 from nmtkit.training.adaptation.examiner import AFTER, BEFORE, Judge, Kind, TestSet, Translations
 
@@ -81,8 +81,9 @@ class AdaptationReport:
                 f" {self.right_before}"
             )
         for changed in self.sets:
-            of = "" if changed.lines == changed.available else f" of {changed.available:,}"
-            yield f"{changed.kind}, {changed.name}, {changed.lines:,}{of} lines:"
+            lines = counted(changed.available, "line")
+            of = "" if changed.lines == changed.available else f"{changed.lines:,} of "
+            yield f"{changed.kind}, {changed.name}, {of}{lines}:"
             for title, change in changed.changes.items():
                 yield (
                     f"  {title}: {_figure(change.before)} -> {_figure(change.after)},"

@@ -40,7 +40,7 @@ def lines(batches: Batches, epochs: int) -> list[list[int]]:
     raise AssertionError("endless")
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.lists(st.tuples(st.integers(0, 12), st.sampled_from([0.1, 0.5, 1, 1.5, 2, 3])), min_size=1),
     st.integers(0, 10**9),

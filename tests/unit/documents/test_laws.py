@@ -148,7 +148,7 @@ SOUP = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(SOUP)
 def test_any_text_comes_back_from_a_copy(case: tuple[str, str]) -> None:
     format, text = case
@@ -157,7 +157,7 @@ def test_any_text_comes_back_from_a_copy(case: tuple[str, str]) -> None:
 
 @example("one <unknown> </unknown> one")
 @example("one <b> </b> one")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(WORDS | TAGS, max_size=25).map(" ".join))
 def test_markup_stays_around_its_words(text: str) -> None:
     """Put words in brackets, and take these away: what is left is the file, spaces included."""
@@ -169,7 +169,7 @@ def test_markup_stays_around_its_words(text: str) -> None:
     assert re.sub("[⟦⟧]", "", changed) == text
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.sampled_from(sorted(FORMATS)), st.binary(max_size=200))
 def test_any_bytes_give_a_sentence_or_a_file(format: str, data: bytes) -> None:
     try:

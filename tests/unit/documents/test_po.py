@@ -238,7 +238,7 @@ def test_a_character_that_the_encoding_lacks_is_named() -> None:
 
 
 @given(st.text(max_size=200), st.booleans())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_values_come_back_from_their_strings(value: str, wraps: bool) -> None:
     value = value.replace("\r", "").replace("\x00", "")
     assert unescape(escape(value)) == value

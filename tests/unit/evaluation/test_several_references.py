@@ -30,7 +30,7 @@ def corpora(draw: st.DrawFn) -> tuple[list[str], list[list[str]]]:
     return [draw(line) for line in lines], references
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(corpora())
 def test_figures_and_signatures_are_sacrebleus(corpus: tuple[list[str], list[list[str]]]) -> None:
     hypotheses, references = corpus
@@ -40,7 +40,7 @@ def test_figures_and_signatures_are_sacrebleus(corpus: tuple[list[str], list[lis
         assert ours.signature == str(metric.get_signature())
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(corpora())
 def test_statistics_of_bleu_are_sacrebleus_sentence_by_sentence(
     corpus: tuple[list[str], list[list[str]]],
@@ -55,7 +55,7 @@ def test_statistics_of_bleu_are_sacrebleus_sentence_by_sentence(
 
 
 @given(corpora())
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 def test_a_list_given_twice_and_the_order_of_lists_change_no_bleu_and_no_chrf(
     corpus: tuple[list[str], list[list[str]]],
 ) -> None:

@@ -72,7 +72,7 @@ letters = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(letters, st.integers(1, 5))
 def test_probabilities_of_links_add_up_to_at_most_one(
     texts: list[tuple[str, str]], rounds: int
@@ -83,7 +83,7 @@ def test_probabilities_of_links_add_up_to_at_most_one(
             assert weights.min() >= 0 and weights.sum(1).max() <= 1 + 1e-4
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(letters)
 def test_sides_can_be_exchanged(texts: list[tuple[str, str]]) -> None:
     pairs = [attended(src, tgt) for src, tgt in texts]

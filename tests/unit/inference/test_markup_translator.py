@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmtkit.errors import DataError
@@ -22,9 +22,7 @@ from nmtkit.text.protected import PLACEHOLDER_PATTERN
 
 MARKUP = re.compile(r"<[^<>]*>|&[a-z]+;")
 
-same_model = settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None
-)
+same_model = settings(max_examples=40)
 
 words = st.sampled_from(["a", "b", "c", "d", "%s", "{0}", "http://x.org/a", "zz", "5px", ","])
 tags = st.sampled_from(

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nmtkit.config import TextConfig
@@ -38,9 +38,7 @@ TEXTS: dict[str, dict[str, Any]] = {
     "sentencepiece": {"subwords": "joint", "raw": True},
 }
 
-RANDOM = settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+RANDOM = settings(max_examples=12)
 
 WORDS = ("Der", "der", "Flug", "Fl", "l'", "well-", "FB", "gut.", ",", "«", '"', "ß", "Ж", "猫")
 SPACES = ("", " ", " ", "  ", "\u00a0")
@@ -80,9 +78,7 @@ def translator_of(make_model: MakeModel, name: str, raw: SentencePiece) -> Trans
 
 
 @pytest.mark.parametrize("name", TEXTS)
-@settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=12)
 @given(prefix=PREFIXES, beam=st.sampled_from([1, 3]))
 @example("Der Fl", 3)
 @example("F", 3)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmtkit.integrity.check import check
@@ -55,12 +55,7 @@ def test_every_kind_of_model_is_well(
     assert check(tmp_path / "model").findings == ()
 
 
-@settings(
-    max_examples=40,
-    derandomize=True,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=40, derandomize=True)
 @given(data=st.data())
 def test_a_flipped_bit_is_found_in_any_file_with_a_checksum(
     model: Path, data: st.DataObject

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmtkit.data.corpus import Corpus
@@ -82,12 +82,7 @@ def test_a_folder_made_of_a_phrase_table_is_well(tmp_path: Path) -> None:
     assert check(tmp_path / "prepared").findings == ()
 
 
-@settings(
-    max_examples=40,
-    derandomize=True,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=40, derandomize=True)
 @given(data=st.data())
 def test_a_flipped_bit_is_found_in_any_file_with_a_checksum(
     prepared: Path, model: Path, data: st.DataObject

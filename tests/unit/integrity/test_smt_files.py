@@ -5,7 +5,7 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmtkit.integrity.findings import MAX_LINE_FINDINGS, Finding, Inspection
@@ -129,12 +129,7 @@ def test_many_bad_lines_are_counted(tmp_path: Path) -> None:
     assert "980 more errors" in findings[-1].problem
 
 
-FLIP = settings(
-    max_examples=60,
-    derandomize=True,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+FLIP = settings(max_examples=60, derandomize=True)
 
 
 @FLIP

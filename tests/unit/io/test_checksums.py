@@ -6,7 +6,7 @@ import os
 import subprocess
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmtkit.errors import DataError, ModelError
@@ -96,7 +96,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25)
 @given(st.dictionaries(st.text().filter(lambda key: key != "sha256"), JSON))
 def test_a_json_object_with_its_checksum_survives_a_file(table):
     verify_checksum(json.loads(json.dumps(with_checksum(table), indent=1)))

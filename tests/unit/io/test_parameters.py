@@ -8,7 +8,7 @@ from unittest.mock import Mock
 
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
@@ -163,7 +163,7 @@ def test_the_bytes_of_a_file_depend_on_the_parameters_only(tmp_path):
     assert len({path.read_bytes() for path in tmp_path.iterdir()}) == 1
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50)
 @given(
     st.dictionaries(
         st.text(max_size=3).filter(lambda name: name != "__metadata__"),

@@ -113,7 +113,7 @@ def test_every_text_is_read(data: bytes, step: int) -> None:
         assert read(data, step) == data
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.text("ab\r\ufeffé\n ", max_size=12)), st.integers(1, 9))
 def test_carriage_returns_and_marks_are_taken_off_and_nothing_else(
     texts: list[str], step: int
@@ -132,7 +132,7 @@ def test_a_last_line_of_carriage_returns_is_an_empty_line(data: bytes, step: int
     assert read(data, step) == data.replace(b"\r\n", b"\n").rstrip(b"\r") + b"\n"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(st.characters(exclude_characters="\0\r", exclude_categories=["Cs"])))
 def test_no_text_without_control_characters_looks_like_something_else(text: str) -> None:
     assert describe(text.encode()) is None or text.startswith("{\\rtf1")

@@ -86,7 +86,7 @@ def test_a_segment_is_one_line_of_text(content: str, line: str) -> None:
     assert segment(content) == line
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.text(st.sampled_from("ab<>&\n\t é\"'"), max_size=20))
 def test_any_text_is_read_back(text: str) -> None:
     escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from nmtkit.preprocessing.duplicates import DigestSet, GroupedDigests, digest, near_digest
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.lists(st.integers(0, 40), min_size=1, max_size=20), max_size=12))
 def test_a_digest_is_new_once(blocks: list[list[int]]) -> None:
     """The sorted runs and their merging find what a set finds."""

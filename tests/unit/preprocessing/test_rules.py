@@ -171,7 +171,7 @@ def test_hostile_lines_take_bounded_time(line: str) -> None:
     assert time.process_time() - begin < 2
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.lists(
         st.builds(

@@ -35,7 +35,7 @@ def test_shared_prefixes_are_stored_once():
     assert tree.paths == [[0, 3, 5], [0, 3, 6, 7], [1], [0, 3, 5], [2, 4]]
 
 
-@settings(derandomize=True, deadline=None)
+@settings(derandomize=True)
 @given(st.lists(st.lists(st.integers(1, 3), max_size=6).map(lambda words: [*words, 0])))
 def test_paths_spell_the_translations_and_no_prefix_occurs_twice(targets):
     tree = PrefixTree(targets)

@@ -3,17 +3,16 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nmtkit.errors import DataError
+from nmtkit.io.compression import DamagedInput
 from nmtkit.smt.nbest import Entry, parse, read_nbest
 from nmtkit.smt.phrase_table import PhrasePair, read_phrase_blocks, read_phrase_table
 from nmtkit.smt.weights import Weights, read_weights
 
-anything = settings(
-    derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+anything = settings(derandomize=True)
 """The same cases each time; the file is written anew for each of them."""
 
 ODD = ["|||", "|", " ", "  ", "\t", "\r", "\u2028", "\x85", "\x00", "é", "<unk>", "</s>", "&#124;"]
@@ -72,6 +71,7 @@ def test_a_list_round_trips_or_a_line_is_reported(tmp_path: Path, content: list[
 
 @anything
 @given(st.lists(raw_lines, max_size=4))
+@example([b"(\xb5/\xfd"])
 def test_a_phrase_table_round_trips_or_a_line_is_reported(
     tmp_path: Path, content: list[bytes]
 ) -> None:
@@ -79,6 +79,8 @@ def test_a_phrase_table_round_trips_or_a_line_is_reported(
     actual: list[PhrasePair] = []
     try:
         actual.extend(read_phrase_table(tmp_path / "table"))
+    except DamagedInput:  # the first bytes are those of a compressed file
+        return
     except DataError as error:
         assert f"table:{len(actual) + 1}: " in str(error)
         with pytest.raises(DataError, match=f":{len(actual) + 1}:"):

@@ -14,7 +14,7 @@ TOKENS = WORDS | st.text(st.characters(exclude_categories=["Z", "C"]), min_size=
 
 
 @given(st.lists(TOKENS, max_size=8), st.sampled_from(["en", "tr", "el"]))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @example(["￭⇧", "￭", "⇧", "Éa", "A"], "en")
 def test_undoing_restores_any_words(words: list[str], language: str) -> None:
     markers = CaseMarkers(language)

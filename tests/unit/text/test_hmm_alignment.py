@@ -81,7 +81,7 @@ def slowly(cells: PairCells, model: HMM, number: int) -> tuple[list[list[float]]
     )
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.lists(st.tuples(sides, sides), min_size=1, max_size=4), seeds, st.booleans())
 def test_posteriors_and_jumps_are_those_of_all_alignments(
     texts: list[tuple[list[int], list[int]]], seed: int, to_target: bool
@@ -99,7 +99,7 @@ def test_posteriors_and_jumps_are_those_of_all_alignments(
     assert np.allclose(found.jumps, jumps, atol=1e-4)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.lists(st.tuples(sides, sides), min_size=1, max_size=5), seeds)
 def test_the_other_pairs_of_a_block_do_not_matter(
     texts: list[tuple[list[int], list[int]]], seed: int

@@ -54,7 +54,7 @@ def normal(line: str) -> str:
 
 
 @given(LINES.map("".join), st.sampled_from(sorted(RULES)))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @example(
     '<b>Hello</b> {name} %s http://a.b/c?d=e <a href="x y">A / B</a> A/B', ("en", False, False)
 )
@@ -70,7 +70,7 @@ def test_the_tokens_of_any_line_give_it_back(line: str, kind: tuple[str, bool, b
 
 
 @given(LINES.map("".join))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @example("a <b>\u0301 b")
 @example("''\U000111c9")
 def test_no_mark_is_cut_from_its_character(line: str) -> None:
@@ -84,7 +84,7 @@ def test_no_mark_is_cut_from_its_character(line: str) -> None:
 @given(
     st.lists(st.sampled_from([*MARKERS, "⍽202f", "a", "'", "@-@", "<b>", ".", "￭￭"]), max_size=9)
 )
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_any_tokens_of_a_model_give_one_line(tokens: list[str]) -> None:
     for language in LANGUAGES:
         line = RULES[language, False, False][1].detokenize(tokens)
@@ -92,7 +92,7 @@ def test_any_tokens_of_a_model_give_one_line(tokens: list[str]) -> None:
 
 
 @given(st.text(min_size=1))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_protected_tokens_are_no_markers(token: str) -> None:
     assert unprotect(protect(token)) == token
     assert spacing(protect(token)) is None

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nmtkit.config import TextConfig
@@ -97,7 +97,6 @@ def test_sides_have_the_same_symbols_or_none(src: str, tgt: str) -> None:
             assert line.find(opening) <= line.find(closing)
 
 
-@settings(deadline=None)
 @given(lines)
 def test_symbols_stand_between_the_words_of_the_text(line: str) -> None:
     """The text without markup comes back from the words, as from its own."""

@@ -26,7 +26,7 @@ def token_pairs(pairs: list[tuple[list[int], list[int]]]) -> list[TokenPair]:
     ]
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(sentence_pairs)
 def test_each_cell_has_the_key_of_its_words(pairs: list[tuple[list[int], list[int]]]) -> None:
     known = token_pairs(pairs)
@@ -60,7 +60,7 @@ def test_words_that_are_not_among_the_keys_have_the_last_number() -> None:
     assert PairCells.of(pairs, TGT_WORDS, keys=np.empty(0, np.int64)).words.tolist() == [0, 0]
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(sentence_pairs)
 def test_shares_of_each_target_position_sum_to_1(pairs: list[tuple[list[int], list[int]]]) -> None:
     cells = PairCells.of(token_pairs(pairs), TGT_WORDS)

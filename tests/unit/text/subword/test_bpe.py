@@ -242,7 +242,7 @@ text_words = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).map(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(text_words.filter(bool) | st.text("ab@low\u0301", min_size=1, max_size=9)))
 def test_undo_restores_all_words(bpe: BPE, sentence: list[str]) -> None:
     pieces = {"l@@", "low", "a@@", "ab", "@@@"}

@@ -66,7 +66,7 @@ def restored(model: SentencePiece, pieces: list[str]) -> str:
     return " ".join(model.undo(pieces))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(lines | odd)
 @example("")
 @example(" ")
@@ -86,7 +86,7 @@ def test_every_line_is_given_back_from_known_pieces_without_whitespace(
     assert set(pieces_of(limited, line)) <= allowed
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.lists(
         st.sampled_from([*BYTE_PIECES, "▁", "▁the", "</s>", "<unk>", "今天", "x", "<0x0A>"])
