@@ -115,7 +115,8 @@ class Move(NamedTuple):
     """The state after a token, and what the token means for a term.
 
     rivals: the token and those that could as well begin the term or go on with it; empty if the
-    token belongs to no term. term: the term. is_first: whether the token begins it.
+    token belongs to no term. term: the term. is_first: whether the token begins it, or goes on with
+    a later beginning than before, so that what the earlier one has won is lost.
     """
 
     state: State
@@ -127,8 +128,8 @@ class Move(NamedTuple):
 class Step(NamedTuple):
     """A token that begins a term or goes on with it.
 
-    term: the term. group: equal for tokens that would do as well as each other. is_first: it begins
-    the term. is_last: it ends the term. is_urgent: it is one of those to which a hypothesis is
+    term: the term. group: equal for tokens that would do as well as each other. is_first: as in
+    `Move`. is_last: it ends the term. is_urgent: it is one of those to which a hypothesis is
     restricted that has no tokens left but for its terms.
     """
 
@@ -315,9 +316,9 @@ class ConstrainedSentence:
         fresh = ((self._terms, term) for term in (view.unmet if order is None else order))
         found: dict[int, tuple[int, int, bool, bool]] = {}  # term, group, is first, is last
         for group, (node, term) in enumerate((*state.begun, *fresh)):
-            is_first = node is self._terms
+            is_first = self._begins_later(state, node)
             for token in node.steps_of(term):
-                if is_first and state.is_open and goes_on[token]:
+                if node is self._terms and state.is_open and goes_on[token]:
                     continue  # it would go on with a word
                 is_last = term in node.following[token].ends
                 if token not in found or is_last and not found[token][3]:
@@ -410,7 +411,15 @@ class ConstrainedSentence:
         if not reached:
             return Move(after)
         _, term, before = next((one for one in reached if one[:2] == ended), reached[0])
-        return Move(after, before.steps_of(term), term, before is self._terms)
+        return Move(after, before.steps_of(term), term, self._begins_later(state, before))
+
+    def _begins_later(self, state: State, node: _Node) -> bool:
+        """Return whether what goes on from a node begins after what is begun first, or now.
+
+        In "la salle de la", of a term "la salle de la ville", "salle" could go on from the last
+        "la". Sequences that begin at the same token are at the same node.
+        """
+        return not state.begun or node is not state.begun[0][0]
 
 
 @lru_cache(maxsize=64)

@@ -40,6 +40,13 @@ MAX_LEARNED_LENGTH = 1000
 """Longer stretches without whitespace are learned from part by part."""
 
 _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
+ASCII_END = 0x7F
+LATER_BYTES = range(0x80, 0xC0)
+"""Bytes of a character in UTF-8 behind the first one."""
+
+FIRST_BYTES_OF_LETTERS = range(0xC3, 0xE2)
+"""First bytes of characters from U+00C0 to U+1FFF, nearly all of them letters."""
+
 _NO_BLANK = "\n"
 """A character that is never learned. Before a text it takes the blank that the library adds."""
 
@@ -176,13 +183,26 @@ class SentencePiece:
 
     @staticmethod
     def opens(piece: str) -> bool:
-        """Return whether a piece ends in a letter or digit of a script with blanks, or in `_`."""
-        return not _BYTE.fullmatch(piece) and _is_in_word(piece[-1])
+        """Return whether a piece ends in a letter or digit of a script with blanks, or in `_`.
+
+        Or whether it is a byte of another character than ASCII's, which may be a letter.
+        """
+        if byte := _BYTE.fullmatch(piece):
+            code = int(byte[1], 16)
+            return code > ASCII_END or _is_in_word(chr(code))
+        return _is_in_word(piece[-1])
 
     @staticmethod
     def goes_on(piece: str) -> bool:
-        """Return whether a piece begins with a letter or digit of a script with blanks, or `_`."""
-        return not _BYTE.fullmatch(piece) and _is_in_word(piece[0])
+        """Return whether a piece begins with a letter or digit of a script with blanks, or `_`.
+
+        Or whether it is a byte in a character, or the first one of what is most often a letter.
+        """
+        if byte := _BYTE.fullmatch(piece):
+            code = int(byte[1], 16)
+            is_of_letter = code in LATER_BYTES or code in FIRST_BYTES_OF_LETTERS
+            return is_of_letter or code <= ASCII_END and _is_in_word(chr(code))
+        return _is_in_word(piece[0])
 
     @staticmethod
     def spelling(piece: str) -> tuple[bytes, bool]:

@@ -187,3 +187,23 @@ def test_steps_are_the_tokens_that_move_on_with_a_term(
             assert step.is_last == (not move.state.begun)
             assert one.level(move.state) == state.met.bit_count() + 1
         state = moves[token].state
+
+
+def after(one: ConstrainedSentence, text: Sequence[int]) -> State:
+    state = one.start
+    for token in text:
+        state = one.move(state, token).state
+    return state
+
+
+def test_going_on_from_a_later_beginning_gives_the_earlier_one_up() -> None:
+    one = sentence((1, 2, 1, 3))
+    state = after(one, [1, 2, 1])
+    assert {step.token: step.is_first for step in one.steps(state)} == {3: False, 2: True, 1: True}
+    assert [one.move(state, token).is_first for token in (3, 2, 1)] == [False, True, True]
+
+
+def test_terms_that_begin_with_the_same_tokens_are_begun_together() -> None:
+    one = sentence((1, 2, 3), (1, 2, 4))
+    state = after(one, [1, 2])
+    assert {step.token: step.is_first for step in one.steps(state)} == {3: False, 4: False, 1: True}

@@ -166,9 +166,20 @@ def test_text_inside_a_line_has_no_blank_before_it(model: SentencePiece, line: s
 
 def test_pieces_of_one_word_open_and_go_on() -> None:
     assert SentencePiece.opens("▁cat") and SentencePiece.goes_on("s")
-    for piece in ("。", "今天", "<0x41>", "▁"):
+    for piece in ("。", "今天", "<0x2E>", "▁"):
         assert not SentencePiece.opens(piece) and not SentencePiece.goes_on(piece)
     assert not SentencePiece.goes_on("▁cat")
     assert SentencePiece.opens("a_") and SentencePiece.goes_on("_b")
     for sign in ("\u200c", "\u200d", "\u0301", "\u093e"):  # joiners and combining marks
         assert SentencePiece.opens(f"می{sign}") and SentencePiece.goes_on(f"{sign}ها")
+
+
+def test_bytes_of_letters_open_and_go_on() -> None:
+    assert SentencePiece.opens("<0x41>") and SentencePiece.goes_on("<0x41>")
+    for first, later in ("é".encode(), "Ж".encode(), "ħ".encode()):
+        for piece in (f"<0x{first:02X}>", f"<0x{later:02X}>"):
+            assert SentencePiece.opens(piece) and SentencePiece.goes_on(piece)
+    for sign in ("«", "€", "😀", "今"):
+        first = sign.encode()[0]
+        assert SentencePiece.opens(f"<0x{first:02X}>"), "nothing begins in a character"
+        assert not SentencePiece.goes_on(f"<0x{first:02X}>")
