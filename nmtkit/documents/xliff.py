@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import ClassVar
 
 from nmtkit.documents.accelerators import SIGNS_IN_XML
 from nmtkit.documents.document import (
@@ -32,7 +33,8 @@ _SECTION = re.compile(r"(\s*)<!\[CDATA\[((?:(?!\]\]>).)*+)\]\]>(\s*)", re.DOTALL
 
 _OPAQUE = frozenset(["source", "target", "seg-source", "originalData", "skeleton", "skl"])
 _UNTRANSLATED_STATES = frozenset(["new", "needs-translation", "initial"])
-_REVIEW_STATES = frozenset(
+_REVIEW_STATES_2 = frozenset(["translated"])
+_REVIEW_STATES_1 = frozenset(
     "needs-adaptation needs-l10n needs-review-adaptation needs-review-l10n"
     " needs-review-translation".split()
 )
@@ -51,7 +53,9 @@ def parse_xliff(data: bytes, name: str, options: DocumentOptions) -> Document:
 
 
 class _Units(Units):
-    """What both versions share."""
+    """What both versions share; review_states: of targets that a person has still to look at."""
+
+    review_states: ClassVar[frozenset[str]] = frozenset()
 
     def _needs_translation(
         self, source: Element, target: Element | None, state: str | None
@@ -65,7 +69,7 @@ class _Units(Units):
             return True
         if state is None and text == text_around(self._xml.inner(source)):
             return True
-        return self._options.retranslate and state in _REVIEW_STATES
+        return self._options.retranslate and state in self.review_states
 
     def _segment(
         self, source: Element, target: Element | None, place: int, marker: Element | None
@@ -123,6 +127,8 @@ class _Units(Units):
 class _First(_Units):
     """XLIFF 1.0 to 1.2: a unit has a source and a target."""
 
+    review_states = _REVIEW_STATES_1
+
     def segments(self) -> Iterator[Segment]:
         """Yield the segments of the units that need a translation."""
         untranslated: set[int] = set()
@@ -175,6 +181,8 @@ class _First(_Units):
 class _Second(_Units):
     """XLIFF 2.0 to 2.2: a unit has segments, which have the state."""
 
+    review_states = _REVIEW_STATES_2
+
     def segments(self) -> Iterator[Segment]:
         """Yield the segments of the units that need a translation."""
         untranslated: set[int] = set()
@@ -202,7 +210,8 @@ class _Second(_Units):
         return replace(segment, write=write_both)
 
     def _with_state(self, tag: str) -> str:
-        return with_attribute(tag, "state", "translated")
+        state = "reviewed" if self._options.reviewed else "translated"
+        return with_attribute(tag, "state", state)
 
 
 def is_translatable(element: Element, is_inside: bool) -> bool:

@@ -135,8 +135,9 @@ class _DocumentTranslator:
             for sentence, text in zip(one.sentences.sentences, one.texts, strict=True)
             if text is not None
         )
+        alignments = is_marked and self._translator.ensemble.has_attention
         results = self._translator.translate(
-            texts, alignments=is_marked, process_group=process_group
+            texts, alignments=alignments, process_group=process_group
         )
         translations = [translations[0] for translations in results]
         if not process_group.is_main:

@@ -123,6 +123,11 @@ class Ensemble:
         """Return True if at least one model translates; the others may be language models."""
         return any(model.reads_source for model in self.models)
 
+    @property
+    def has_attention(self) -> bool:
+        """Return True if at least one model weighs the source words for each target word."""
+        return any(model.has_attention for model in self.models)
+
     def for_inference(self, precision: Precision | SearchPrecision = "float32") -> "Ensemble":
         """Return the same models, optimised for many steps of search.
 

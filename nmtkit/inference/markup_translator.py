@@ -22,7 +22,7 @@ import numpy as np
 from nmtkit.config import SearchSettings
 from nmtkit.errors import DataError
 from nmtkit.inference.stream_batching import windows
-from nmtkit.inference.translated_links import with_translations
+from nmtkit.inference.translated_links import diagonal, with_translations
 from nmtkit.inference.translation import Source, Translation, aligned_words
 from nmtkit.inference.translator import Translator
 from nmtkit.inference.word_alignment import Alignment
@@ -57,7 +57,7 @@ RAW_SIGNS = re.compile("[<>&]")
 class MarkupTranslator:
     """Translates lines, and puts their markup and their protected parts back.
 
-    :param translator: of a model with attention, or of several that include one.
+    :param translator: if no model has attention, words are taken to be in the same order.
     :param markup: what is markup, or None.
     :param protect: patterns of text that comes back as it is, as often as it is there.
     :param table: word translations, which make the alignment better; by default the table that
@@ -96,8 +96,9 @@ class MarkupTranslator:
             Errors are those of `Translator.translate`.
         """
         marked = _MarkedLines(self, lines)
+        has_attention = self._translator.ensemble.has_attention
         results = self._translator.translate(
-            marked, n_best, alignments=True, process_group=process_group, **search
+            marked, n_best, alignments=has_attention, process_group=process_group, **search
         )
         for translations in results:
             line = marked.waiting.popleft()
@@ -140,7 +141,7 @@ class MarkupTranslator:
         """Return the text of a translation with all that was taken out of its source.
 
         :param marked: the source line, taken apart.
-        :param translation: of its text, with an alignment.
+        :param translation: of its text, with an alignment if a model has attention.
         """
         if not self._patterns:
             return translation.text
@@ -153,7 +154,7 @@ class MarkupTranslator:
         These stand around the nearest word, if it is free.
 
         :param marked: the source line, taken apart.
-        :param translation: of its text, with an alignment.
+        :param translation: of its text, with an alignment if a model has attention.
         """
         places, aligned = self._places(marked, translation)
         pairs = zip(marked.elements, places, strict=True)
@@ -189,12 +190,16 @@ class MarkupTranslator:
 
     def _aligned_words(self, translation: Translation) -> Alignment:
         """Return the alignment of the words, better than attention's if there is a table."""
-        assert translation.alignment is not None and translation.word_alignment is not None
-        if self._table is None or not translation.src_tokens:
-            return translation.word_alignment
+        found = translation.word_alignment
+        if found is not None and (self._table is None or not translation.src_tokens):
+            return found
         model = self._translator.ensemble.first
         source, tokens = Source(translation.src_tokens, translation.names), translation.tokens
-        matrix = with_translations(translation.alignment, source.tokens, tokens, model, self._table)
+        matrix = translation.alignment
+        if matrix is None:
+            matrix = diagonal(len(tokens), len(source.tokens), translation.finished)
+        if self._table is not None and source.tokens:
+            matrix = with_translations(matrix, source.tokens, tokens, model, self._table)
         return aligned_words(model, source, tokens, matrix)
 
 

@@ -25,6 +25,9 @@ from nmtkit.text.translation_table import TranslationTable
 ATTENTION_EXPONENT = 0.5
 """a: attention is less certain than it seems."""
 
+TENSION = 4.0
+"""Lambda of the diagonal prior, fast_align's first value."""
+
 MIN_TRANSLATION = 1e-6
 """t(y | x) of words that have not been met together."""
 
@@ -40,6 +43,25 @@ class PairIds(NamedTuple):
         """Return the ids of tokens."""
         src_ids, tgt_ids = [*model.src_vocab.ids(src), EOS], model.tgt_vocab.ids(tgt)
         return cls(np.array(src_ids, np.int64), np.array(tgt_ids, np.int64))
+
+
+def diagonal(target: int, source: int, finished: bool) -> Tensor:
+    """Return an alignment of a model without attention: tokens in the same order.
+
+    alpha_ij grows with exp(-4 |i / T_y - j / T_x|), as in Dyer et al. 2013, section 2.
+
+    :param target, source: numbers of tokens, without `</s>`.
+    :param finished: whether the target has `</s>`.
+    :return: rows that sum to 1, shape [target + finished, source + 1]; `</s>` belongs to `</s>`.
+    """
+    rows = (torch.arange(target).unsqueeze(1) + 0.5) / max(target, 1)
+    columns = (torch.arange(source) + 0.5) / max(source, 1)
+    matrix = torch.zeros(target + finished, source + 1)
+    matrix[:target, :source] = torch.softmax(-TENSION * (rows - columns).abs(), dim=1)
+    matrix[target:, source:] = 1.0
+    if not source:
+        matrix[:, 0] = 1.0
+    return matrix
 
 
 def with_translations(

@@ -37,7 +37,7 @@ class StandIn:
             src_text=TextPipeline(source, text, None),
             tgt_text=TextPipeline(target, text, None),
         )
-        self.ensemble = SimpleNamespace(first=model, members=(model,))
+        self.ensemble = SimpleNamespace(first=model, members=(model,), has_attention=True)
         self.texts: list[list[str]] = []
 
     def translate(self, lines: Iterable[str], **_: Any) -> Iterator[list[Translation]]:

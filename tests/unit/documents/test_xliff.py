@@ -283,3 +283,12 @@ LAUGHS = """<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY lol "lol"><!ENTITY lol
 def test_what_is_refused(text: str, message: str) -> None:
     with pytest.raises(DataError, match=re.escape(message)):
         translated(text, "xliff")
+
+
+def test_states_of_version_2_say_who_has_looked_at_a_translation() -> None:
+    changed = translated(SECOND, "xliff", str.upper, reviewed=True).data.decode()
+    assert set(re.findall(r'state="(\w+)"', changed)) == {"reviewed"}
+    first = translated(SECOND, "xliff", str.upper).data.decode()
+    assert translated(first, "xliff", str.lower).data.decode() == first
+    again = translated(first, "xliff", str.lower, retranslate=True).data.decode()
+    assert again != first and "Bien" in again  # that was reviewed

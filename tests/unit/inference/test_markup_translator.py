@@ -16,6 +16,7 @@ from nmtkit.inference.markup_translator import MarkupTranslator, read_patterns
 from nmtkit.inference.translator import Translator
 from nmtkit.inference.word_alignment import Alignment
 from nmtkit.model_folder import LoadedModel
+from nmtkit.models.rnnenc import RNNencConfig
 from nmtkit.text.markers import CLOSING, OPENING, POINTS
 from nmtkit.text.markup_symbols import has_symbols
 from nmtkit.text.protected import PLACEHOLDER_PATTERN
@@ -63,6 +64,29 @@ def test_text_without_markup_is_translated_as_ever(translator: Translator, line:
     ((found,),) = MarkupTranslator(translator).translate([line])
     assert (found.text, found.tokens) == (expected.text, expected.tokens)
     assert found.score == pytest.approx(expected.score)
+
+
+@same_model
+@given(st.lists(lines, max_size=4))
+def test_a_model_without_attention_loses_nothing(
+    make_model: Callable[..., LoadedModel], texts: list[str]
+) -> None:
+    model = make_model(1, src="a b c d", tgt="w x y & < > %s", sizes=RNNencConfig(6, 8, 4))
+    keeper = MarkupTranslator(Translator(Ensemble((model,))), "html", [PLACEHOLDER_PATTERN])
+    for line, (translation,) in zip(texts, keeper.translate(texts), strict=True):
+        check_that_all_came_back(line, translation.text)
+
+
+def test_without_attention_words_are_in_the_order_of_the_source(
+    make_model: Callable[..., LoadedModel],
+) -> None:
+    keeper = MarkupTranslator(
+        Translator(Ensemble((make_model(1, sizes=RNNencConfig(6, 8, 4)),))), "html"
+    )
+    marked = keeper.take_apart("a b <b>c</b> d")
+    ((translation,),) = keeper.translate(["a b c d"])
+    by_hand = replace(translation, text="v w x y", tokens=["v", "w", "x", "y"])
+    assert keeper.restore(marked, by_hand) == "v w <b>x</b> y"
 
 
 SYMBOLS = [*OPENING[:3], *CLOSING[:3], *POINTS[:3]]

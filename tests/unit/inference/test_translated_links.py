@@ -10,6 +10,7 @@ from nmtkit.inference.translated_links import (
     ATTENTION_EXPONENT,
     MIN_TRANSLATION,
     PairIds,
+    diagonal,
     link_weights,
     with_translations,
 )
@@ -56,3 +57,17 @@ def test_the_end_of_the_target_keeps_its_attention(model: LoadedModel) -> None:
     found = with_translations(matrix, "ab", "w", model, table)
     assert torch.equal(found[1], matrix[1])
     assert found[0].argmax() == 1 and float(found[0].sum()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("target", "source"), [(0, 0), (3, 0), (0, 3), (2, 5), (5, 2), (4, 4)])
+@pytest.mark.parametrize("finished", [True, False])
+def test_diagonal_rows_are_distributions_and_go_forward(
+    target: int, source: int, finished: bool
+) -> None:
+    matrix = diagonal(target, source, finished)
+    assert matrix.shape == (target + finished, source + 1)
+    assert torch.allclose(matrix.sum(1), torch.ones(len(matrix)))
+    best = matrix.argmax(1).tolist()
+    assert best == sorted(best)
+    if target == source:
+        assert best == list(range(len(best)))
