@@ -114,7 +114,8 @@ class Connection:
             await self._send({"id": number, "cancelled": True})
 
     async def _send(self, message: dict[str, Any]) -> None:
-        await self._channel.send(json.dumps(message, ensure_ascii=False))
+        """Send a message, in ASCII: an id may have half a surrogate pair, which UTF-8 cannot."""
+        await self._channel.send(json.dumps(message))
 
     async def _answer(self, number: Id, message: dict[str, Any]) -> None:
         """Answer one request, or say why not."""

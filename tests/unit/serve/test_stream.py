@@ -1,0 +1,32 @@
+"""The WebSocket `/stream`, whatever its clients send."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.integration.serving import Running, running
+from tests.unit.serve.fake_hosts import FakeHosts
+
+
+def answers(server: Running, *messages: str) -> list[dict[str, Any]]:
+    """Return the answers of a connection to messages, each sent after the answer before."""
+    found = []
+    with server.socket("/stream") as socket:
+        for message in messages:
+            socket.send(message)
+            found.append(json.loads(socket.recv(timeout=20)))
+            while "line" in found[-1]:
+                found.append(json.loads(socket.recv(timeout=20)))
+    return found
+
+
+@pytest.mark.parametrize("spelling", [r"\ud800", r"a\udfffb", r"\ud83d\ude00", r"\u2028", "é"])
+def test_an_id_comes_back_exactly(hosts: FakeHosts, tmp_path, spelling: str) -> None:
+    fields = '"text":"a house","source":"en","target":"fr"'
+    messages = (f'{{"id":"{spelling}",{fields}}}', f'{{"id":"{spelling}"}}', f'{{"id":2,{fields}}}')
+    with running(tmp_path) as server:
+        line, done, error, _, last = answers(server, *messages)
+        assert {line["id"], done["id"], error["id"]} == {json.loads(f'"{spelling}"')}
+        assert line["text"] == "A HOUSE" and done["done"] and error["error"]["status"] == 400
+        assert last == {"id": 2, "done": True} and not server.events("bug")
