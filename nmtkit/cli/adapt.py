@@ -15,6 +15,7 @@ from nmtkit.cli.file_options import file_values_option
 from nmtkit.cli.rules import exclusive
 from nmtkit.cli.shared_options import (
     Duration,
+    FloatRange,
     PathName,
     device_option,
     force_option,
@@ -89,7 +90,7 @@ if TYPE_CHECKING:
     ),
     option(
         "--allow-loss",
-        type=click.FloatRange(min=0),
+        type=FloatRange(min=0),
         metavar="BLEU",
         default=1.0,
         common=True,

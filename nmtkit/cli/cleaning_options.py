@@ -3,6 +3,7 @@
 import click
 
 from nmtkit.cli.command import group, option
+from nmtkit.cli.shared_options import FloatRange
 
 
 def _parse_rules(
@@ -34,7 +35,7 @@ cleaning_options = group(
     ),
     option(
         "--max-ratio",
-        type=click.FloatRange(min=1),
+        type=FloatRange(min=1),
         default=9.0,
         metavar="R",
         help="Maximum ratio of the lengths of the two sides.",

@@ -7,7 +7,7 @@ import click
 
 from nmtkit.cli.command import FILES, declare_command, group, option
 from nmtkit.cli.rules import needs
-from nmtkit.cli.shared_options import FILE, force_option, output_option, plot_option
+from nmtkit.cli.shared_options import FILE, FloatRange, force_option, output_option, plot_option
 
 
 @declare_command(
@@ -33,7 +33,7 @@ from nmtkit.cli.shared_options import FILE, force_option, output_option, plot_op
     ),
     option(
         "--perplexity",
-        type=click.FloatRange(min=1),
+        type=FloatRange(min=1),
         metavar="P",
         common=True,
         help="Neighbours that t-SNE considers.  [default: 30]",

@@ -8,6 +8,7 @@ from nmtkit.cli.command import FILES, HARDWARE, declare_command, group, option
 from nmtkit.cli.shared_options import (
     FILE,
     FOLDER,
+    FloatRange,
     batch_size_option,
     force_option,
     json_option,
@@ -56,7 +57,7 @@ from nmtkit.cli.startup import configure_threads, importing
     ),
     option(
         "--max-loss",
-        type=click.FloatRange(min=0),
+        type=FloatRange(min=0),
         default=0.3,
         metavar="X",
         common=True,

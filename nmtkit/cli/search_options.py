@@ -7,6 +7,7 @@ import click
 
 from nmtkit.cli.command import SEARCH, gather, group, option
 from nmtkit.cli.old_spellings import Renamed
+from nmtkit.cli.shared_options import FloatRange
 
 FIELDS = (
     "beam",
@@ -53,7 +54,7 @@ def search_options(function: Callable[..., Any]) -> Any:
         ),
         option(
             "--length-penalty",
-            type=click.FloatRange(min=0),
+            type=FloatRange(min=0),
             metavar="A",
             common=True,
             help="Rank by score / length^A. With 0, by the score alone.  [default: the model's]",
@@ -66,7 +67,7 @@ def search_options(function: Callable[..., Any]) -> Any:
         ),
         option(
             "--coverage-penalty",
-            type=click.FloatRange(min=0),
+            type=FloatRange(min=0),
             metavar="B",
             help="Prefer translations that cover the whole source: add B times the sum of the logs"
             " of each source word's attention, at most 1, to the score (Wu et al. 2016). With"
@@ -75,13 +76,13 @@ def search_options(function: Callable[..., Any]) -> Any:
         ),
         option(
             "--min-length-ratio",
-            type=click.FloatRange(min=0),
+            type=FloatRange(min=0),
             metavar="R",
             help="Shortest translation: longer than R times the source.  [default: the model's]",
         ),
         option(
             "--max-length-ratio",
-            type=click.FloatRange(min=0, min_open=True),
+            type=FloatRange(min=0, min_open=True),
             metavar="R",
             help="Longest translation: R times the source length, and at least 10 tokens."
             "  [default: the model's]",

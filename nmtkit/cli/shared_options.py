@@ -1,5 +1,6 @@
 """Options that several commands share."""
 
+import math
 import os
 import re
 from collections.abc import Callable
@@ -24,6 +25,19 @@ class PathName(click.Path):
     ) -> str | bytes | os.PathLike[str]:
         """Return the path unchanged."""
         return self.coerce_path_result(value)
+
+
+class FloatRange(click.FloatRange):
+    """A number in a range; click takes NaN, which is neither below nor above any bound, for one."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the number."""
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        return number
 
 
 class Duration(click.ParamType[float]):

@@ -12,6 +12,7 @@ from nmtkit.cli.search_options import RENAMED_SEARCH, search_options
 from nmtkit.cli.segment_options import SEGMENT_RULES, segment_options
 from nmtkit.cli.shared_options import (
     FILE,
+    FloatRange,
     averaging_options,
     force_option,
     json_option,
@@ -319,7 +320,7 @@ CONFIDENCE = group(
     ),
     option(
         "--min-confidence",
-        type=click.FloatRange(0, 1),
+        type=FloatRange(0, 1),
         metavar="P",
         help="Leave the line of a translation empty if its confidence is below P.",
     ),

@@ -4,6 +4,7 @@ from nmtkit import adapt
 result = adapt("model", ["corrections.tsv"], "adapted", guards=[("dev.en", "dev.fr")])
 """
 
+import math
 import time as clock
 from collections.abc import Sequence
 from pathlib import Path
@@ -78,6 +79,10 @@ def adapt(
         settings,
         updates,
     )
+    if not math.isfinite(request.seconds):
+        raise ConfigError(f"--time: {request.seconds} is no time; give seconds, or a text as '5m'")
+    if not request.allow_loss >= 0:  # NaN is not either
+        raise ConfigError(f"--allow-loss: {allow_loss} is no loss of BLEU; give at least 0")
     if request.seconds < MIN_SECONDS:
         raise ConfigError(
             f"--time: {request.seconds:g} seconds are too short; give at least {MIN_SECONDS:g}s"

@@ -56,6 +56,22 @@ def test_a_value_out_of_range_is_wrong_usage(arguments: list[str]) -> None:
     assert CliRunner().invoke(command, arguments).exit_code == 2
 
 
+def test_no_number_in_a_range_is_nan() -> None:
+    """Else a comparison with it is false, and what it limits has no limit."""
+    options = [
+        option
+        for _, command in walk_commands(cli)
+        for option in command.params
+        if isinstance(option.type, click.FloatRange)
+    ]
+    assert {"allow_loss", "min_confidence", "max_loss"} <= {option.name for option in options}
+    for option in options:
+        for text in ("nan", "NaN", "-nan"):
+            with pytest.raises(click.BadParameter, match=f"'{text}' is not a number"):
+                option.type.convert(text, option, None)
+        assert option.type.convert("1", option, None) == 1
+
+
 VARIABLES = {
     "NMTKIT_DEVICE": "cpu",
     "NMTKIT_THREADS": "2",
