@@ -5,7 +5,8 @@
 
 The elements of 2008 are read, too: `termEntry`, `langSet`, `tig` and `ntig`. A term whose
 administrative status is deprecated or superseded is one that translations must not have; in the
-style DCT the status is an element of its own, `<min:administrativeStatus>`.
+style DCT the status is an element of its own, `<min:administrativeStatus>`. Names may have any
+prefix of a namespace: `<t:tbx xmlns:t="urn:iso:std:iso:30042:ed-2">`.
 """
 
 import re
@@ -35,7 +36,7 @@ _UNWANTED = re.compile("deprecated|superseded|obsolete", re.IGNORECASE)
 _COMMENTS = r"\s*+(?:<!--(?:[^-]|-(?!->))*+-->\s*+)*+"
 _MARKUP = re.compile(
     rf"\s*+(?:<\?xml.*?\?>)?{_COMMENTS}"
-    rf"(?:<!DOCTYPE[^>\[]*+(?:>|\[.*?\]\s*+>){_COMMENTS})?<(?:tbx|martif)\b",
+    rf"(?:<!DOCTYPE[^>\[]*+(?:>|\[.*?\]\s*+>){_COMMENTS})?<(?:[\w.-]++:)?(?:tbx|martif)(?![\w:.-])",
     re.IGNORECASE | re.DOTALL,
 )
 
@@ -72,9 +73,14 @@ def read_tbx(chunks: Iterable[bytes], name: str, languages: tuple[str, str]) -> 
         )
 
 
+def _local_name(element: str) -> str:
+    """Return the name of an element without the prefix of its namespace."""
+    return element.rpartition(":")[2]
+
+
 def _is_status(element: str, type: str | None) -> bool:
     """Return whether an element says the status of a term: by its type, or by its name (DCT)."""
-    return (element == "termNote" and type == _STATUS) or element.rpartition(":")[2] == _STATUS
+    return (element == "termNote" and type == _STATUS) or element == _STATUS
 
 
 class _Term(NamedTuple):
@@ -103,6 +109,7 @@ class _Reader(XmlReader[Concept]):
 
     def start(self, element: str, attributes: dict[str, str]) -> None:
         """Begin an element."""
+        element = _local_name(element)
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise self.error(f"more than {MAX_DEPTH} elements inside one another; is this TBX?")
@@ -118,6 +125,7 @@ class _Reader(XmlReader[Concept]):
 
     def end(self, element: str) -> None:
         """End an element."""
+        element = _local_name(element)
         self._depth -= 1
         if self._text is not None and (element == "term" or _is_status(element, _STATUS)):
             text, self._text = " ".join("".join(self._text).split()), None

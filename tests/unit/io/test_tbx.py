@@ -1,5 +1,7 @@
 """Term bases of both versions, and documents that are none."""
 
+import re
+
 import pytest
 
 from nmtkit.errors import DataError
@@ -41,6 +43,13 @@ def test_the_status_may_be_an_element_of_its_own() -> None:
     assert "termNote" not in document and read(document) == read(NEW)
 
 
+@pytest.mark.parametrize("document", [NEW, OLD])
+def test_elements_may_have_the_prefix_of_a_namespace(document: str) -> None:
+    prefixed = re.sub(r"(</?)(?=[a-zA-Z])", r"\1t:", document)
+    prefixed = re.sub(r"<t:(tbx|martif)", r"<t:\1 xmlns:t='urn:x'", prefixed)
+    assert is_tbx(prefixed.encode()) and read(prefixed) == read(document)
+
+
 def test_the_older_version_is_read() -> None:
     (concept,) = read(OLD)
     assert (concept.sources, concept.targets) == (("disk",), ("disque",))
@@ -61,7 +70,7 @@ def test_tbx_with_declarations_is_recognised(entity: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "sign", ["<!-- a -->", "<!DOCTYPE a [", "]", "<?xml ?>", "<!DOCTYPE a []>"]
+    "sign", ["<!-- a -->", "<!DOCTYPE a [", "]", "<?xml ?>", "<!DOCTYPE a []>", "<a:", "a.-"]
 )
 def test_hostile_beginnings_take_linear_time(sign: str) -> None:
     """End at all: comments took twice the time for each one more."""
@@ -69,7 +78,7 @@ def test_hostile_beginnings_take_linear_time(sign: str) -> None:
     assert not is_tbx(f"{sign * 3000}x".encode())
 
 
-@pytest.mark.parametrize("text", ["a\tb\n", "<tmx></tmx>", "", "<tbxy>"])
+@pytest.mark.parametrize("text", ["a\tb\n", "<tmx></tmx>", "", "<tbxy>", "<:tbx>", "<tbx:a>"])
 def test_other_text_is_not(text: str) -> None:
     assert not is_tbx(text.encode())
 
