@@ -14,6 +14,8 @@ from nmtkit.serve.task import Task, TermPairs
 from nmtkit.text.glossary import Glossary, Term
 from nmtkit.text.glossary_file import parse_term
 from nmtkit.text.markers import HYPHEN
+from nmtkit.text.markup_offsets import offsets_in_markup
+from nmtkit.text.markup_pieces import Markup
 from nmtkit.text.pipeline import TextPipeline
 
 LineResult = dict[str, Any]
@@ -148,14 +150,16 @@ def line_result(
         "score": best.score,
     }
     if task.details:
-        result |= _details(line, best, translator)
+        result |= _details(line, best, task.markup, translator)
     if task.confidence:
         result["confidence"] = best.confidence
         result["word_confidences"] = best.word_confidences
     return result
 
 
-def _details(line: str, best: Translation, translator: Translator) -> LineResult:
+def _details(
+    line: str, best: Translation, markup: str | None, translator: Translator
+) -> LineResult:
     """Return the words of both sides with their places, the alignment and the words' scores."""
     alignment = best.word_alignment
     if alignment is None or best.alignment is None:
@@ -170,18 +174,24 @@ def _details(line: str, best: Translation, translator: Translator) -> LineResult
         if weight >= MIN_WEIGHT
     ]
     return {
-        "source_words": _placed(alignment.src_words, line, model.src_text),
-        "target_words": _placed(alignment.tgt_words, best.text, model.tgt_text),
+        "source_words": _placed(alignment.src_words, line, markup, model.src_text),
+        "target_words": _placed(alignment.tgt_words, best.text, markup, model.tgt_text),
         "alignment": links,
         "word_scores": _word_scores(best, translator),
     }
 
 
-def _placed(words: Sequence[str], text: str, pipeline: TextPipeline) -> list[dict[str, Any]]:
-    """Return words with the offsets in a text, in characters, where they begin and end."""
+def _placed(
+    words: Sequence[str], line: str, markup: str | None, pipeline: TextPipeline
+) -> list[dict[str, Any]]:
+    """Return words with the offsets in a line, in characters, where they begin and end."""
+    if markup is None:
+        offsets = pipeline.offsets(words, line)
+    else:
+        offsets = offsets_in_markup(words, line, Markup(markup), pipeline)
     return [
         {"text": "-" if word == HYPHEN else word, "start": start, "end": end}
-        for word, (start, end) in zip(words, pipeline.offsets(words, text), strict=True)
+        for word, (start, end) in zip(words, offsets, strict=True)
     ]
 
 

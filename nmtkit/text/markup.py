@@ -147,7 +147,7 @@ def join_pieces(pieces: Sequence[Piece], separating: Collection[str]) -> MarkedT
 
     :param separating: names of elements that separate words, even without a space.
     """
-    pieces = _with_whole_messages(pieces)
+    pieces = with_whole_messages(pieces)
     builder, partners = _Builder(), find_partners(pieces)
     for number, piece in enumerate(pieces):
         partner = partners.get(number)
@@ -167,7 +167,7 @@ def join_pieces(pieces: Sequence[Piece], separating: Collection[str]) -> MarkedT
     return builder.result()
 
 
-def _with_whole_messages(pieces: Sequence[Piece]) -> Sequence[Piece]:
+def with_whole_messages(pieces: Sequence[Piece]) -> Sequence[Piece]:
     """Keep each message of ICU, as `{n, plural, one {<b>#</b> file} …}`, with the tags in it.
 
     Words of one variant stand for it in the text.
