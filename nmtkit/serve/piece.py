@@ -75,7 +75,8 @@ class PieceTranslator:
             keeper = _markup_translator(translator, task.markup)
             results = keeper.translate(lines, n_best, **search)
         else:
-            results = translator.translate(lines, n_best, alignments=task.details, **search)
+            alignments = task.details and translator.ensemble.has_attention
+            results = translator.translate(lines, n_best, alignments=alignments, **search)
         pairs = zip(lines, results, strict=True)
         return [line_result(line, n_best, task, translator) for line, n_best in pairs]
 

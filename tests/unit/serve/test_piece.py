@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.translator import Translator
 from nmtkit.model_folder import LoadedModel
+from nmtkit.models.rnnenc import RNNencConfig
 from nmtkit.serve.piece import PieceTranslator
 from nmtkit.serve.task import Task
 from nmtkit.text.markers import SYMBOLS
@@ -44,3 +45,13 @@ def test_words_of_the_source_are_found(pieces: PieceTranslator) -> None:
     (result,) = pieces.translate([line], None, TASK)
     words = [word for word in result["source_words"] if word["text"] not in SYMBOLS]
     assert [(word["start"], word["end"]) for word in words] == [(0, 1), (5, 6), (11, 16), (17, 18)]
+
+
+@pytest.mark.parametrize("markup", [None, "html"])
+def test_details_of_a_model_without_attention_are_empty(
+    make_model: Callable[..., LoadedModel], markup: str | None
+) -> None:
+    model = make_model(2, src="a b", tgt="w x", sizes=RNNencConfig(6, 8, 4))
+    pieces = PieceTranslator(Translator(Ensemble((model,))), {})
+    (result,) = pieces.translate(["a <b>b</b>"], None, Task(details=True, markup=markup))
+    assert result["alignment"] == [] and isinstance(result["text"], str)
