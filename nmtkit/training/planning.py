@@ -134,8 +134,9 @@ class Planner:
 
     def plan(self, factor: float = 1.0) -> Plan:
         """Return the best plan for the time, times a factor; its size may be fixed by a setting."""
-        asked = self.settings(Plan(SIZES[0], 1.0, self.figures)).model.hidden
-        sizes = useful_sizes(self.figures) if asked == SIZES[0] else [asked]
+        trials = [Plan(size, 1.0, self.figures) for size in (SIZES[0], SIZES[-1])]
+        small, large = (self.settings(trial).model.hidden for trial in trials)
+        sizes = [small] if small == large else useful_sizes(self.figures)
         seconds, largest = factor * self.seconds, self._largest_batch
         plans = [best_plan(self.figures, self.speed, seconds, sizes, largest)]
         wide = [size for size in sizes if size >= BFLOAT16_SIZE]

@@ -55,6 +55,8 @@ from nmtkit.training.watcher import TrainingWatcher
 
 log = logging.getLogger("nmtkit")
 
+_LIMITS = "--updates, training.max_updates, training.max_epochs or training.patience"
+
 
 @dataclass(frozen=True)
 class TrainingResult:
@@ -215,12 +217,11 @@ def _run(trainer: Trainer, config: Config, opened: TrainingFolder) -> None:
             write_config(folder, config)  # limits and search settings may have changed
             trainer.record_schedule = functools.partial(_record_schedule, folder, config)
         if trainer.finished():
-            limits = "training.max_updates, training.max_epochs or training.patience"
             log.info(
                 "%s: training is finished after %s; raise %s to train further",
                 folder,
                 counted(trainer.progress.updates, "update"),
-                "--time" if config.training.time_limit else limits,
+                "--time" if trainer.has_ended_in_time() else _LIMITS,
             )
             return
         trainer.run()

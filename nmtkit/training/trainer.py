@@ -371,6 +371,13 @@ class Trainer:
         patience = self.config.patience
         return self._limit_reached() or bool(patience and self.progress.stale >= patience)
 
+    def has_ended_in_time(self) -> bool:
+        """Return whether the end of a schedule that was laid out for a time ended the training."""
+        at_end = self.schedule.end and self.progress.updates >= self.schedule.end
+        updates = self.config.max_updates
+        is_limited = updates and self.progress.updates >= updates
+        return bool(self.config.time_limit and at_end and not is_limited)
+
     def _validation_due(self, previous: Progress) -> bool:
         """Return whether a validation is due after the last update.
 

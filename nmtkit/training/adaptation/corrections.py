@@ -94,9 +94,9 @@ def usable_corrections(
     if not pairs:
         raise DataError(f"{name}: no corrections; give pairs of a source and its translation")
     limit = model.config.data.max_length
-    latest = {pair.src: pair for pair in pairs}
+    latest = {_words(pair.src): pair for pair in pairs}
     corrections = [_correction(pair, model, tag) for pair in latest.values()]
-    replaced = [pair for pair in pairs if latest[pair.src].tgt != pair.tgt]
+    replaced = [pair for pair in pairs if _words(latest[_words(pair.src)].tgt) != _words(pair.tgt)]
     _report(replaced, "a later line has another translation of the same source, which counts")
     too_long = [item.pair for item in corrections if item.length > limit]
     _report(too_long, f"more than {limit} tokens, the model's data.max_length; left out")
@@ -109,6 +109,11 @@ def usable_corrections(
     unknown = [item.pair for item in corrections if UNK in item.tgt]
     _report(unknown, "has characters or words that the model cannot write; it cannot come out")
     return corrections
+
+
+def _words(text: str) -> str:
+    """Return a text as models read it: blanks at its ends or in a row make no difference."""
+    return " ".join(text.split())
 
 
 def _correction(pair: Pair, model: LoadedModel, tag: str) -> Correction:

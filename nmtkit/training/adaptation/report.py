@@ -91,7 +91,7 @@ class AdaptationReport:
                 )
         data = f"replayed {self.replayed}" if self.replayed else "no data replayed"
         yield (
-            f"{self.updates:,} updates, {data}, point {self.point:g} between old and new"
+            f"{counted(self.updates, 'update')}, {data}, point {self.point:g} between old and new"
             f" parameters, {format_duration(self.seconds)}"
         )
 

@@ -91,3 +91,13 @@ def test_the_processor_tells_whether_it_multiplies_bfloat16(
         monkeypatch.setattr(torch.cpu, "get_capabilities", lambda found=capabilities: found)
         assert multiplies_bfloat16(cpu) is expected
     assert not multiplies_bfloat16(torch.device("meta"))
+
+
+@pytest.mark.parametrize("size", [SIZES[0], 128, 100, SIZES[-1]])
+def test_a_size_that_is_asked_for_is_planned(
+    prepared: Path, machine: list[Config], size: int
+) -> None:
+    planner = Planner(prepared, HOUR, [f"model.hidden={size}"], device="cpu")
+    assert planner.plan().size == size
+    model = planner.settings(planner.plan()).model
+    assert {model.hidden, model.embedding, model.align, model.maxout} == {size}

@@ -59,6 +59,13 @@ def test_the_later_correction_of_a_source_counts(model, caplog):
     assert [record.message.partition(": ")[0] for record in caplog.records] == ["c.tsv:1"]
 
 
+def test_blanks_make_no_other_source(model, caplog):
+    pairs = pairs_of(("a b", "v"), (" a  b ", "x"), ("a b ", "x"))
+    (found,) = usable_corrections(pairs, model, "", ["c.tsv"])
+    assert found.pair.tgt == "x"
+    assert [record.message.partition(": ")[0] for record in caplog.records] == ["c.tsv:1"]
+
+
 def test_long_corrections_are_left_out_and_reported(model, caplog):
     pairs = pairs_of(("a b c d", "v"), ("a b c d e", "v"), ("a", "v v v v v"))
     found = usable_corrections(pairs, model, "", ["c.tsv"])
