@@ -16,6 +16,7 @@ import numpy as np
 from nmtkit.text.markers import SYMBOLS
 from nmtkit.text.markup import Atom
 from nmtkit.text.markup_placement import Aligned, Weights
+from nmtkit.text.scripts import is_spaced
 
 
 class Claim(NamedTuple):
@@ -161,19 +162,36 @@ def _units(claims: _Claims) -> Iterator[_Unit]:
         for start, end in _unclaimed(span, claims)
     ]
     position, before = 0, ""
+    last: Atom | None = None
     for start, end, atom, word in sorted(parts, key=lambda part: part[:2]):
         before += text[position:start]
         position = max(position, end)
         if word is not None:
-            yield _Unit(before, text[start:end], aligned.weights[word])
+            needs_space = last and not before and _is_apart(claims.src_text, last.end, text[start])
+            yield _Unit(" " if needs_space else before, text[start:end], aligned.weights[word])
+            last = None
         elif atom is not None and atom >= 0:
-            yield _Unit(before, claims.atoms[atom].source, _weights_of(atom, claims))
+            last = claims.atoms[atom]
+            letter = text[start - 1 : start]
+            if not before and letter and _is_apart(claims.src_text, last.start - 1, letter):
+                before = " "
+            yield _Unit(before, last.source, _weights_of(atom, claims))
         else:
             before = before.rstrip() if text[end : end + 1].isspace() else before
             continue
         before = ""
     if text[position:]:
         yield _Unit(before + text[position:], "", np.zeros(aligned.weights.shape[1], np.float32))
+
+
+def _is_apart(src_text: str, offset: int, neighbour: str) -> bool:
+    """Return whether a blank separates an atom from a letter that stands beside it.
+
+    In "%d man", which became "de l'homme" and becomes "%d homme", the source has a blank.
+
+    :param offset: of the character of the source on that side of the atom.
+    """
+    return 0 <= offset < len(src_text) and src_text[offset].isspace() and is_spaced(neighbour)
 
 
 def _unclaimed(span: tuple[int, int], claims: _Claims) -> Iterator[tuple[int, int]]:

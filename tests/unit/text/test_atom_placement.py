@@ -100,3 +100,25 @@ def test_many_atoms_take_little_time() -> None:
     for target in ("x " * 1000, "& " * 1000, "%s" * 1000):
         assert placed(source, target).count("%s") == 1000
     assert time.process_time() - started < 20
+
+
+@pytest.mark.parametrize(
+    ("source", "words", "target", "links", "expected"),
+    [
+        ("%d man", "de l' homme", "de l'homme", "0-0 0-1 1-2", "%d homme"),
+        ("the man %d", "l' homme x", "l'hommex", "0-0 1-1 2-2", "l'homme %d"),
+        ("the %s", "l' homme", "l'homme", "0-0 1-1", "l'%s"),
+        ("%d-man", "x homme", "xhomme", "0-0 1-1", "%dhomme"),
+        ("%d files", "x 個", "x個", "0-0 1-1", "%d個"),
+    ],
+)
+def test_a_blank_of_the_source_keeps_letters_away(
+    source: str, words: str, target: str, links: str, expected: str
+) -> None:
+    parts, targets = re.findall(r"%\w|\w+|-", source), words.split()
+    weights = np.zeros((len(targets), len(parts)), np.float32)
+    for link in links.split():
+        left, right = map(int, link.split("-"))
+        weights[right, left] = 1
+    spans = word_offsets(parts, source), word_offsets(targets, target)
+    assert place_atoms(atoms_of(source), source, Aligned(target, *spans, weights)).text == expected
