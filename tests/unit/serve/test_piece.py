@@ -1,7 +1,7 @@
 """Results of lines as clients see them."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -49,7 +49,7 @@ def test_words_of_the_source_are_found(pieces: PieceTranslator) -> None:
 
 @pytest.mark.parametrize("markup", [None, "html"])
 def test_details_of_a_model_without_attention_are_empty(
-    make_model: Callable[..., LoadedModel], markup: str | None
+    make_model: Callable[..., LoadedModel], markup: Literal["html"] | None
 ) -> None:
     model = make_model(2, src="a b", tgt="w x", sizes=RNNencConfig(6, 8, 4))
     pieces = PieceTranslator(Translator(Ensemble((model,))), {})
