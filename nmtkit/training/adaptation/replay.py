@@ -21,6 +21,7 @@ from nmtkit.io.checksums import remembered_sha256
 from nmtkit.io.inputs import VerbatimFile
 from nmtkit.io.lines import read_lines
 from nmtkit.model_folder import LoadedModel
+from nmtkit.text.names import PLACEHOLDERS
 from nmtkit.training.adaptation.corrections import Pair
 from nmtkit.training.provenance import read_provenance
 
@@ -57,6 +58,9 @@ class Replay:
     def dev_pairs(self, model: LoadedModel, count: int) -> list[Pair]:
         """Return pairs of the folder's dev set as raw text, spread evenly over it.
 
+        Those in which a placeholder stands for a name are left out, as no user writes placeholders;
+        unless there are no others.
+
         :param count: maximum number of pairs; nothing is returned if there is no dev set.
         """
         paths = [self.folder / f"dev.{side}" for side in model.config.data.sides]
@@ -64,6 +68,8 @@ class Replay:
             return []
         lines = list(zip(*(read_lines(VerbatimFile(path)) for path in paths), strict=True))
         full = [(number, *pair) for number, pair in enumerate(lines, start=1) if all(pair)]
+        if model.config.text.copy_names:
+            full = [one for one in full if not _has_placeholder(one[1])] or full
         chosen = np.linspace(0, len(full) - 1, min(count, len(full))).astype(int).tolist()
         return [
             Pair(
@@ -73,6 +79,10 @@ class Replay:
             )
             for index in chosen
         ]
+
+
+def _has_placeholder(line: str) -> bool:
+    return any(placeholder in line for placeholder in PLACEHOLDERS)
 
 
 def open_replay(folder: Path, model: LoadedModel) -> Replay:

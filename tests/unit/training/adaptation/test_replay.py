@@ -1,5 +1,6 @@
 """The data that is replayed is that of the model's training, or none."""
 
+import dataclasses
 import json
 import shutil
 
@@ -71,6 +72,24 @@ def test_dev_pairs_are_raw_text_spread_over_the_dev_set(folders):
     pairs = open_replay(data, model).dev_pairs(model, 3)
     assert [pair.where for pair in pairs] == [f"{data / 'dev.tgt'}:{n}" for n in (1, 5, 9)]
     assert all(pair.tgt == pair.src.upper() for pair in pairs)
+
+
+def test_dev_pairs_with_placeholders_of_names_are_left_out(folders):
+    data, folder = folders
+    model = load_model(folder, "cpu")
+    text = dataclasses.replace(model.config.text, copy_names=True)
+    model = dataclasses.replace(model, config=dataclasses.replace(model.config, text=text))
+    for side in ("src", "tgt"):
+        lines = (data / f"dev.{side}").read_text(encoding="utf-8").splitlines()
+        lines[::2] = [f"❶ {line}" for line in lines[::2]]
+        (data / f"dev.{side}").write_text("".join(f"{line}\n" for line in lines))
+    replay = open_replay(data, load_model(folder, "cpu"))
+    found = replay.dev_pairs(model, 100)
+    assert [pair.where for pair in found] == [f"{data / 'dev.tgt'}:{n}" for n in (2, 4, 6, 8)]
+    masked = "".join(f"❶ a{n}\n" for n in range(9))
+    for side in ("src", "tgt"):
+        (data / f"dev.{side}").write_text(masked)
+    assert len(replay.dev_pairs(model, 100)) == 9, "better than nothing"
 
 
 def test_a_folder_without_a_dev_set_guards_nothing(folders):
