@@ -232,7 +232,7 @@ def load_newest_checkpoint(
             return progress
         except CorruptFileError as error:
             log.warning("%s; trying the one before", error)
-            os.replace(path, _damaged_name(path))
+            set_aside(path)
     if paths or damaged:
         raise ModelError(
             f"{folder}: every checkpoint is damaged; restore one from a copy, or use --force to"
@@ -252,6 +252,11 @@ def _check_checkpoints_folder(checkpoints: Path) -> None:
         pass
     except OSError as error:
         raise ModelError(f"{checkpoints}: cannot be read: {error.strerror}") from error
+
+
+def set_aside(checkpoint: Path) -> None:
+    """Rename a damaged checkpoint, so that nothing reads it again."""
+    os.replace(checkpoint, _damaged_name(checkpoint))
 
 
 def _damaged_name(checkpoint: Path) -> Path:

@@ -13,6 +13,7 @@ from nmtkit.data.batch import Batch
 from nmtkit.data.batching import Batches
 from nmtkit.errors import ModelError, TrainingInterrupted
 from nmtkit.io.parameters import (
+    CorruptFileError,
     Parameters,
     parameters_of,
     write_parameters,
@@ -28,6 +29,7 @@ from nmtkit.training.checkpoint import (
     remove_later_checkpoints,
     remove_old_checkpoints,
     save_checkpoint,
+    set_aside,
     steady_checkpoint,
 )
 from nmtkit.training.curriculum import LengthCurriculum
@@ -155,7 +157,14 @@ class Trainer:
         steady = steady_checkpoint(self.folder)
         if steady is None or newest.updates <= int(steady.stem):
             return newest
-        progress = load_checkpoint(steady, self.model, self.optimizer)
+        try:
+            progress = load_checkpoint(steady, self.model, self.optimizer)
+        except CorruptFileError as error:
+            log.warning("%s; going on from the end instead", error)
+            set_aside(steady)
+            average = self.config.average_checkpoints
+            again = load_newest_checkpoint(self.folder, self.model, self.optimizer, average)
+            return newest if again is None else again
         kept = ("seconds", "best", "best_cost", "best_parameters", "corpus", "dev")
         values = {name: getattr(newest, name) for name in kept}
         progress = dataclasses.replace(progress, stale=0, stale_cost=0, **values)

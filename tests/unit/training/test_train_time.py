@@ -159,6 +159,18 @@ def test_with_a_longer_time_a_training_goes_on_from_before_its_cooldown(run: Run
     assert updates == sorted(updates)
 
 
+def test_a_damaged_checkpoint_before_the_cooldown_is_set_aside(
+    run: Run, caplog: pytest.LogCaptureFixture
+) -> None:
+    first = run("model", time=LIMIT)
+    (steady,) = (first.folder / "checkpoints").glob("*.steady")
+    (steady / "params.safetensors").write_bytes(b"damaged")
+    result = run("model", time=2 * LIMIT)
+    assert result.updates > first.updates
+    assert f"{steady}" in caplog.text and "going on from the end instead" in caplog.text
+    assert steady.with_name(f"{steady.name}.damaged").exists()
+
+
 def test_the_softmax_is_over_drawn_words_until_the_learning_rate_is_low(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
