@@ -6,8 +6,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from nmtkit.model_folder import LoadedModel
-from nmtkit.search.constraints import Constraints, WordBoundaries
+from nmtkit.search.constraints import Constraints
 from nmtkit.search.forced_prefix import PrefixNode, chain, joined
+from nmtkit.search.word_boundaries import WordBoundaries
 from nmtkit.special_symbols import SPECIAL_WORDS
 from nmtkit.text.prefix import TextPrefix
 

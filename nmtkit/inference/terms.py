@@ -9,9 +9,10 @@ import numpy as np
 from nmtkit.config import SearchConfig
 from nmtkit.inference.term_annotation import AnnotatedSource, annotate
 from nmtkit.model_folder import LoadedModel
-from nmtkit.search.constraints import ConstrainedSentence, Constraints, Tokens, WordBoundaries
+from nmtkit.search.constraints import ConstrainedSentence, Constraints, Tokens
 from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.search.search_settings import length_divisor
+from nmtkit.search.word_boundaries import WordBoundaries
 from nmtkit.special_symbols import UNK
 from nmtkit.text.glossary import Glossary, Occurrence, Term
 from nmtkit.text.markers import JOINED, SYMBOLS
@@ -69,8 +70,10 @@ class TermFinder:
     @cached_property
     def boundaries(self) -> WordBoundaries:
         """Return where target words end."""
-        words = self._model.tgt_vocab.words
-        return WordBoundaries(self._model.tgt_text.word_boundaries(words))
+        text, words = self._model.tgt_text, self._model.tgt_vocab.words
+        spelled = (spelling for spelling, _ in text.spellings(words))
+        values = {n: one[0] for n, one in enumerate(spelled) if len(one) == 1 and not one.isascii()}
+        return WordBoundaries(text.word_boundaries(words), values)
 
     @cached_property
     def _everywhere(self) -> tuple[Tokens, ...]:

@@ -48,7 +48,7 @@ from nmtkit.search.search_settings import (
 
 if TYPE_CHECKING:
     from nmtkit.search.constrained_beam import ConstrainedRows
-    from nmtkit.search.constraints import WordBoundaries
+    from nmtkit.search.word_boundaries import WordBoundaries
 
 REFILL_DIVISOR = 8
 """Rows are refilled or dropped once one in 8 is free, because this copies all tensors."""

@@ -60,7 +60,7 @@ from nmtkit.search.search_settings import (
 from nmtkit.search.sentence import search_sentence
 
 if TYPE_CHECKING:
-    from nmtkit.search.constraints import WordBoundaries
+    from nmtkit.search.word_boundaries import WordBoundaries
 
 
 def beam_search(

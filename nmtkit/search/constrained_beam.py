@@ -26,9 +26,10 @@ from nmtkit.search.beam_allocation import Candidates, choose
 from nmtkit.search.beam_history import score_dtype
 from nmtkit.search.candidates import CandidateScorer
 from nmtkit.search.constraint_table import ConstraintTable, States
-from nmtkit.search.constraints import ConstrainedSentence, Constraints, WordBoundaries
+from nmtkit.search.constraints import ConstrainedSentence, Constraints
 from nmtkit.search.next_token import Expansions, NextTokenScorer, TokenMask
 from nmtkit.search.token_blocks import best_tokens
+from nmtkit.search.word_boundaries import WordBoundaries
 from nmtkit.special_symbols import EOS, UNK
 
 MIN_ATTENTION = 1e-6

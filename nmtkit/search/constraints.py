@@ -13,30 +13,15 @@ from typing import NamedTuple
 import torch
 
 from nmtkit.search.forced_prefix import PrefixNode
+from nmtkit.search.word_boundaries import WordBoundaries
 
 Tokens = tuple[int, ...]
 
+ALWAYS = 1_000_000
+"""More tokens than any hypothesis may have."""
+
 MAX_READINGS = 64
 """Ways to see the terms in a translation that are compared."""
-
-
-class WordBoundaries:
-    """Where words end: between tokens a and b of one word, `opens[a]` and `goes_on[b]` are True.
-
-    With BPE, a piece that ends in a letter and `@@` opens. With SentencePiece, a piece that ends in
-    a letter does. A piece that begins with a letter goes on.
-    """
-
-    def __init__(self, pairs: Sequence[tuple[bool, bool]]) -> None:
-        """Take whether each token opens, and whether it goes on."""
-        self.opens = [opens for opens, _ in pairs]
-        self.goes_on = [goes_on for _, goes_on in pairs]
-        self.going_on = torch.tensor(self.goes_on)  # [K], bool
-
-    @classmethod
-    def none(cls, size: int) -> "WordBoundaries":
-        """Return those of a vocabulary of words."""
-        return cls([(False, True)] * size)
 
 
 @dataclass(frozen=True)
@@ -74,13 +59,15 @@ class _Node:
     """A node of the tree of sequences.
 
     following: the nodes of the next tokens. ends: terms that end here. below: those that end
-    further on. is_end: a forbidden sequence ends here. steps: by term what `steps_of` has found.
+    further on. is_end: a forbidden sequence ends here. is_inside: it is within the bytes of a
+    character. steps: by term what `steps_of` has found.
     """
 
     following: dict[int, "_Node"] = field(default_factory=dict)
     ends: set[int] = field(default_factory=set)
     below: set[int] = field(default_factory=set)
     is_end: bool = False
+    is_inside: bool = False
     steps: dict[int, Tokens] = field(default_factory=dict)
 
     def steps_of(self, term: int) -> Tokens:
@@ -188,6 +175,8 @@ class ConstrainedSentence:
             for tokens in alternatives:
                 *path, last = _nodes(self._terms, tokens)
                 last.ends.add(number)
+                for length, node in enumerate(path, start=1):
+                    node.is_inside = boundaries.ends_inside(tokens[:length])
                 for node in path:
                     node.below.add(number)
         self._views: dict[State, StateView] = {}
@@ -362,6 +351,8 @@ class ConstrainedSentence:
         """Return the rule of a state, and how many tokens the terms that are not met take."""
         complete = self.is_complete(state) or not self.constraints.strict
         needed = -1 if complete else self._needed(state)
+        if state.begun and state.begun[0][0].is_inside:
+            needed = ALWAYS  # all bytes of a character, or none
         if state.prefix is not None:
             return Rule(state.prefix.tokens), -1
         banned = frozenset(self._ends_of_forbidden(state))

@@ -13,8 +13,9 @@ from nmtkit.search import constrained_beam
 from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.beam import beam_search, search_batches
 from nmtkit.search.constrained_beam import MIN_ATTENTION, ConstrainedRows
-from nmtkit.search.constraints import ConstrainedSentence, Constraints, WordBoundaries
+from nmtkit.search.constraints import ConstrainedSentence, Constraints
 from nmtkit.search.forced_prefix import chain
+from nmtkit.search.word_boundaries import WordBoundaries
 from nmtkit.special_symbols import EOS, UNK
 from tests.unit.search.slow_allocation import Candidate, slow_choose
 

@@ -5,14 +5,9 @@ from collections.abc import Sequence
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nmtkit.search.constraints import (
-    ConstrainedSentence,
-    Constraints,
-    State,
-    Tokens,
-    WordBoundaries,
-)
+from nmtkit.search.constraints import ConstrainedSentence, Constraints, State, Tokens
 from nmtkit.search.forced_prefix import chain
+from nmtkit.search.word_boundaries import WordBoundaries
 
 WORDS = WordBoundaries.none(8)
 PIECES = WordBoundaries([(token % 2 == 1, True) for token in range(8)])
@@ -207,3 +202,13 @@ def test_terms_that_begin_with_the_same_tokens_are_begun_together() -> None:
     one = sentence((1, 2, 3), (1, 2, 4))
     state = after(one, [1, 2])
     assert {step.token: step.is_first for step in one.steps(state)} == {3: False, 4: False, 1: True}
+
+
+def test_a_character_that_is_written_in_bytes_is_not_left_unfinished() -> None:
+    boundaries = WordBoundaries([(True, True)] * 8, {3: 0xC5, 4: 0x81})  # Ł
+    one = sentence((2, 3, 4, 5), boundaries=boundaries, strict=False)
+    expected = {(2,): None, (2, 3): [4], (2, 3, 4): None, (2, 3, 4, 5): None}
+    for text, tokens in expected.items():
+        rule = one.rule(after(one, text), 100)
+        assert (None if rule.only is None else rule.only.tolist()) == tokens
+        assert rule.may_end == (tokens is None)

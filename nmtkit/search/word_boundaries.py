@@ -1,0 +1,41 @@
+"""Where the words of a vocabulary's tokens end, and its characters."""
+
+import codecs
+from collections.abc import Mapping, Sequence
+
+import torch
+
+
+class WordBoundaries:
+    """Where words end: between tokens a and b of one word, `opens[a]` and `goes_on[b]` are True.
+
+    With BPE, a piece that ends in a letter and `@@` opens. With SentencePiece, a piece that ends in
+    a letter does. A piece that begins with a letter goes on.
+    """
+
+    def __init__(
+        self, pairs: Sequence[tuple[bool, bool]], values: Mapping[int, int] | None = None
+    ) -> None:
+        """Take whether each token opens, and whether it goes on.
+
+        :param values: of tokens that are a byte of a character in UTF-8.
+        """
+        self.opens = [opens for opens, _ in pairs]
+        self.goes_on = [goes_on for _, goes_on in pairs]
+        self.going_on = torch.tensor(self.goes_on)  # [K], bool
+        self._values = values or {}
+
+    @classmethod
+    def none(cls, size: int) -> "WordBoundaries":
+        """Return those of a vocabulary of words."""
+        return cls([(False, True)] * size)
+
+    def ends_inside(self, tokens: Sequence[int]) -> bool:
+        """Return whether tokens end with a part of the bytes of a character."""
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        for token in tokens:
+            if token in self._values:
+                decoder.decode(bytes([self._values[token]]))
+            else:
+                decoder.reset()
+        return bool(decoder.getstate()[0])
