@@ -55,8 +55,6 @@ from nmtkit.training.watcher import TrainingWatcher
 
 log = logging.getLogger("nmtkit")
 
-_LIMITS = "--updates, training.max_updates, training.max_epochs or training.patience"
-
 
 @dataclass(frozen=True)
 class TrainingResult:
@@ -221,7 +219,7 @@ def _run(trainer: Trainer, config: Config, opened: TrainingFolder) -> None:
                 "%s: training is finished after %s; raise %s to train further",
                 folder,
                 counted(trainer.progress.updates, "update"),
-                "--time" if trainer.has_ended_in_time() else _LIMITS,
+                " and ".join(trainer.reached_limits()),
             )
             return
         trainer.run()

@@ -205,7 +205,7 @@ class Trainer:
                 if self.time_limit is not None:
                     self.time_limit.costs.add_update(seconds)
                     self._revise_schedule(self.time_limit)
-                validation_due = self._validation_due(previous) or self._limit_reached()
+                validation_due = self._validation_due(previous) or bool(self._limits_reached())
                 if validation_due:
                     self.validate_and_save()
                 signal = self._stop_signal(update)
@@ -377,15 +377,13 @@ class Trainer:
 
     def finished(self) -> bool:
         """Return whether a limit or early stopping has ended this training."""
-        patience = self.config.patience
-        return self._limit_reached() or bool(patience and self.progress.stale >= patience)
+        return bool(self.reached_limits())
 
-    def has_ended_in_time(self) -> bool:
-        """Return whether the end of a schedule that was laid out for a time ended the training."""
-        at_end = self.schedule.end and self.progress.updates >= self.schedule.end
-        updates = self.config.max_updates
-        is_limited = updates and self.progress.updates >= updates
-        return bool(self.config.time_limit and at_end and not is_limited)
+    def reached_limits(self) -> list[str]:
+        """Return the options and settings to raise, all of them, for a finished training."""
+        patience = self.config.patience
+        has_stopped_early = bool(patience and self.progress.stale >= patience)
+        return [*self._limits_reached(), *(["training.patience"] if has_stopped_early else [])]
 
     def _validation_due(self, previous: Progress) -> bool:
         """Return whether a validation is due after the last update.
@@ -398,11 +396,15 @@ class Trainer:
         old, new = (self.batches.epochs(p.position) // every for p in (previous, self.progress))
         return new > old
 
-    def _limit_reached(self) -> bool:
-        """Return whether `max_updates`, `max_epochs` or the end of the schedule is reached."""
-        updates, epochs = self.config.max_updates, self.config.max_epochs
-        return bool(
-            (updates and self.progress.updates >= updates)
-            or (self.schedule.end and self.progress.updates >= self.schedule.end)
-            or (epochs and self.batches.epochs(self.progress.position) >= epochs)
-        )
+    def _limits_reached(self) -> list[str]:
+        """Return what sets `max_updates`, `max_epochs` or the schedule's end, if it is reached."""
+        config, updates = self.config, self.progress.updates
+        at_end = self.schedule.end and updates >= self.schedule.end
+        at_updates = config.max_updates and updates >= config.max_updates
+        epochs = config.max_epochs
+        limits = {
+            "--time": at_end and config.time_limit,
+            "--updates": at_updates or (at_end and not config.time_limit),
+            "training.max_epochs": epochs and self.batches.epochs(self.progress.position) >= epochs,
+        }
+        return [name for name, is_reached in limits.items() if is_reached]

@@ -277,9 +277,7 @@ def test_a_finished_training_says_so_and_changes_nothing(run, caplog):
     before = contents(run())
     with caplog.at_level(logging.INFO, "nmtkit"):
         folder = run()
-    assert (
-        "training is finished after 6 updates; raise --updates, training.max_updates" in caplog.text
-    )
+    assert "finished after 6 updates; raise --updates to train further" in caplog.text
     assert contents(folder) == before
 
 

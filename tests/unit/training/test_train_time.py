@@ -1,6 +1,7 @@
 """Trainings with a time limit, by a clock on which each update and validation takes a second."""
 
 import json
+import logging
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -191,10 +192,12 @@ def test_the_softmax_is_over_drawn_words_until_the_learning_rate_is_low(
     assert not any(samplers[schedule.end :])
 
 
-def test_the_same_time_again_changes_nothing(run: Run) -> None:
+def test_the_same_time_again_changes_nothing(run: Run, caplog: pytest.LogCaptureFixture) -> None:
     first = run("model", time=LIMIT)
     files = {path: path.read_bytes() for path in first.folder.rglob("*.*") if path.is_file()}
-    assert run("model", time=LIMIT).updates == first.updates
+    with caplog.at_level(logging.INFO, "nmtkit"):
+        assert run("model", time=LIMIT).updates == first.updates
+    assert "raise --time to train further" in caplog.text
     assert {path: path.read_bytes() for path in files} == files
 
 
@@ -229,6 +232,15 @@ def test_updates_of_a_recipe_without_a_cooldown_are_a_plain_limit(run: Run) -> N
     result = run("model", "training.cooldown_share=0", updates=12)
     assert result.updates == 12
     assert not read_config(result.folder).training.schedule
+
+
+def test_where_a_time_adds_nothing_to_a_plain_limit_the_message_names_that(
+    run: Run, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = run("model", "training.cooldown_share=0", updates=12).folder
+    with caplog.at_level(logging.INFO, "nmtkit"):
+        train(folder.parent / "prepared", folder, device="cpu", time=LIMIT)
+    assert "finished after 12 updates; raise --updates to train further" in caplog.text
 
 
 @pytest.mark.parametrize(

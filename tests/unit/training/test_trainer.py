@@ -561,13 +561,24 @@ def test_resuming_without_a_checkpoint_starts_from_the_beginning(make_trainer):
     assert equal(parameters(trainer), before)
 
 
-@pytest.mark.parametrize("settings", [{"max_updates": 4}, {"max_updates": 0, "patience": 1}])
-def test_a_finished_training_is_recognised(make_trainer, dev, settings):
+@pytest.mark.parametrize(
+    ("settings", "limits"),
+    [
+        ({"max_updates": 4}, ["--updates"]),
+        ({"max_updates": 4, "time_limit": 1e6}, ["--updates"]),
+        ({"max_updates": 0, "schedule": ("4:1.0",)}, ["--updates"]),
+        ({"max_updates": 0, "patience": 1}, ["training.patience"]),
+        ({"max_updates": 4, "patience": 1}, ["--updates", "training.patience"]),
+        ({"max_updates": 0, "max_epochs": 0.5}, ["training.max_epochs"]),
+    ],
+)
+def test_a_finished_training_is_recognised(make_trainer, dev, settings, limits):
     first = make_trainer(dev=dev(costs=[1.0, 2.0]), **settings)
     assert not first.finished()
     first.run()
     resumed = make_trainer(dev=dev(costs=[1.0, 2.0]), **settings)
     assert resumed.resume() and resumed.finished()
+    assert resumed.reached_limits() == limits
     before = parameters(resumed)
     resumed.run()
     assert equal(parameters(resumed), before)
