@@ -45,7 +45,7 @@ _BUTTONS = frozenset(["submit", "button", "reset"])
 _LABELLED = frozenset(["optgroup", "option", "track"])
 _META = frozenset("description og:title og:description twitter:title twitter:description".split())
 _ATTRIBUTE = re.compile(
-    rf"""{CODE}|(?<=[\s"'/>])([^\s"'<>/=]+)\s*=\s*("[^"]*"|'[^']*'|(?:[^\s"'=<>`]|{CODE})++(?=[\s>]))"""
+    rf"""{CODE}|(?<=[\s"'/>])([^\s"'<>/=]+)\s*=\s*("[^"]*"|'[^']*'|(?:[^\s"'=<>`]|{CODE}|(?!))++(?=[\s>]))"""
 )
 """Code of a template, or an attribute with its value, in which there may be code, too."""
 

@@ -46,7 +46,7 @@ _PAIR_ATTRIBUTE = {
 """Attributes that tell which beginning belongs to which end; the first one that is there counts."""
 
 _PROTECTED = re.compile(r"""\smtype\s*=\s*["']protected["']|\stranslate\s*=\s*["']no["']""")
-_ESCAPED_TAG = re.compile(r"&lt;(/?)([A-Za-z][\w:-]*)((?:[^<>&]|&(?!lt;|gt;))*+)(?:&gt;|>)")
+_ESCAPED_TAG = re.compile(r"&lt;(/?)([A-Za-z][\w:-]*)((?:[^<>&]|&(?!lt;|gt;)|(?!))*+)(?:&gt;|>)")
 _QUOTES = "\"'’‘‚“”„«»‹›"
 _SIGN = re.compile(r"[+/→>-]")
 _SUBTITLE_CODE = re.compile(

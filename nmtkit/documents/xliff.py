@@ -28,7 +28,7 @@ from nmtkit.documents.xml_tree import (
 )
 from nmtkit.text.sentences import Lines
 
-_SECTION = re.compile(r"(\s*)<!\[CDATA\[((?:(?!\]\]>).)*+)\]\]>(\s*)", re.DOTALL)
+_SECTION = re.compile(r"(\s*)<!\[CDATA\[((?:(?!\]\]>).|(?!))*+)\]\]>(\s*)", re.DOTALL)
 """A text that is one CDATA section, which its translation is, too."""
 
 _OPAQUE = frozenset(["source", "target", "seg-source", "originalData", "skeleton", "skl"])

@@ -33,7 +33,9 @@ _TERM = {"termSec", "tig", "ntig"}
 _STATUS = "administrativeStatus"
 _UNWANTED = re.compile("deprecated|superseded|obsolete", re.IGNORECASE)
 
-_COMMENTS = r"\s*+(?:<!--(?:[^-]|-(?!->))*+-->\s*+)*+"
+_COMMENTS = (
+    r"\s*+(?:<!--(?:[^-]|-(?!->)|(?!))*+-->\s*+|(?!))*+"  # `(?!)`: as in text.markup_pieces.CODE
+)
 _MARKUP = re.compile(
     rf"\s*+(?:<\?xml.*?\?>)?{_COMMENTS}"
     rf"(?:<!DOCTYPE[^>\[]*+(?:>|\[.*?\]\s*+>){_COMMENTS})?<(?:[\w.-]++:)?(?:tbx|martif)(?![\w:.-])",

@@ -20,10 +20,12 @@ OPAQUE = frozenset("script style".split())
 MAX_TAG = 10_000_000
 """Longest tag in characters; what is longer is text. An image may stand in its tag."""
 
-CODE = r"<(?:%(?:[^%]|%(?!>)){0,300}+%|\?(?:[^?]|\?(?!>)){0,300}+\?)>"
+# Python before 3.11.5 forgets where it is if an alternative of a possessive group fails in its
+# midst. `(?!)` as the last alternative never matches, but sets it back.
+CODE = r"<(?:%(?:[^%]|%(?!>)|(?!)){0,300}+%|\?(?:[^?]|\?(?!>)|(?!)){0,300}+\?)>"
 """Pattern of code of a template in a tag."""
 
-ATTRIBUTES = rf"""(?:[^<>"']|"[^"]*"|'[^']*'|{CODE})*+"""
+ATTRIBUTES = rf"""(?:[^<>"']|"[^"]*"|'[^']*'|{CODE}|(?!))*+"""
 """Pattern of what stands behind the name in a tag; in templates code may stand there, too."""
 
 _TAG = re.compile(

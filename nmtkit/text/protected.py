@@ -31,7 +31,7 @@ _PERCENT_NUMBER = r"(?<![\w%])%[0-9](?![\w.,])"
 
 _MESSAGE = (
     r"\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\s*,"
-    r"(?:[^{}]|\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+\})*+\}"
+    r"(?:[^{}]|\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\}|(?!))*+\}|(?!))*+\}|(?!))*+\}"
 )
 """A message of ICU with its variants: `{n, plural, one {# file} other {# files}}`."""
 

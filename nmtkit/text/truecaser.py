@@ -34,7 +34,7 @@ _BEFORE_SENTENCE = frozenset(
 
 _FIRST_WORD = re.compile(
     rf"(?:^|(?<= [{''.join(_SENTENCE_END)}] ))"
-    rf"(?:(?:{'|'.join(map(re.escape, sorted(_BEFORE_SENTENCE)))}|<[^ \n]+>) )*+([^ \n]+)",
+    rf"(?:(?:{'|'.join(map(re.escape, sorted(_BEFORE_SENTENCE)))}|<[^ \n]+>) |(?!))*+([^ \n]+)",
     re.MULTILINE,
 )
 _ENTRY = re.compile(r"(\S+) \((\d+)(?:/(\d+))?\)(?: |$)")
