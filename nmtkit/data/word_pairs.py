@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nmtkit.data.corpus import Corpus, Ids
-from nmtkit.text.pair_cells import PairCells, TokenPair, Weights, shares
+from nmtkit.text.pair_cells import PairCells, TokenPair, Weights, diagonal_logs, shares
 from nmtkit.text.term_words import TermWords
 
 ROUNDS = 4
@@ -31,9 +31,6 @@ MAX_PAIRS = 200_000
 
 MAX_LENGTH = 100
 """Pairs with a longer side are left out."""
-
-DIAGONAL_TENSION = 4.0
-"""How much links near the diagonal are preferred, as in Dyer et al. 2013."""
 
 UNTRANSLATED = 0.02
 """Prior of `</s>` of the source for words; links on the diagonal have 1."""
@@ -113,8 +110,7 @@ def _token_pairs(corpus: Corpus, max_cells: int) -> Iterator[TokenPair]:
 
 def prior(src_length: int, tgt_length: int) -> Weights:
     """Return d_ij; both sentences end with `</s>`. Shape: [T_y, T_x]."""
-    i, j = ((np.arange(length) + 0.5) / length for length in (tgt_length, src_length))
-    diagonal = np.exp(-DIAGONAL_TENSION * np.abs(i[:, None] - j)).astype(np.float32)
+    diagonal = np.exp(diagonal_logs(tgt_length, src_length)).astype(np.float32)
     diagonal[:-1, -1] = UNTRANSLATED
     diagonal[-1, :-1] = END_TO_WORD
     return diagonal

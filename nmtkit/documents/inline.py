@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from nmtkit.documents.document import Segment, Syntax
 from nmtkit.documents.markdown_inline import markdown_pieces
+from nmtkit.io.xml_reader import local_name
 from nmtkit.text.markup import (
     LINE_BREAK,
     SEPARATING,
@@ -250,11 +251,6 @@ def _code(name: str, tag: str, whole: str) -> Piece:
             kind = PieceKind.OPENING if name in _BEGINNINGS else PieceKind.CLOSING
             return Piece(kind, whole, f"pair {value}")
     return Piece(PieceKind.POINT, whole, _BREAK if LINE_BREAK.match(whole) else name)
-
-
-def local_name(name: str) -> str:
-    """Return the name of an element without its prefix."""
-    return name.rpartition(":")[2]
 
 
 def attribute_value(tag: str, name: str) -> str | None:

@@ -33,11 +33,11 @@ _SECTION = re.compile(r"(\s*)<!\[CDATA\[((?:(?!\]\]>).|(?!))*+)\]\]>(\s*)", re.D
 
 _OPAQUE = frozenset(["source", "target", "seg-source", "originalData", "skeleton", "skl"])
 _UNTRANSLATED_STATES = frozenset(["new", "needs-translation", "initial"])
-_REVIEW_STATES_2 = frozenset(["translated"])
 _REVIEW_STATES_1 = frozenset(
     "needs-adaptation needs-l10n needs-review-adaptation needs-review-l10n"
     " needs-review-translation".split()
 )
+_REVIEW_STATES_2 = frozenset(["translated"])
 
 
 def parse_xliff(data: bytes, name: str, options: DocumentOptions) -> Document:

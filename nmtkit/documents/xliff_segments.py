@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from nmtkit.documents.inline import attribute_value, local_name
+from nmtkit.documents.inline import attribute_value
+from nmtkit.io.xml_reader import local_name
 from nmtkit.text.markup_pieces import Markup, PieceKind, find_partners, split_pieces
 
 _AROUND_TEXT = re.compile(r"</?(?:[\w.-]+:)?(?:g|mrk|pc)\b[^<>]*>")

@@ -7,9 +7,9 @@ from xml.sax.saxutils import escape
 
 from nmtkit.documents.document import DocumentOptions, Lookup
 from nmtkit.documents.encoding import Encoding, decode, find_mark
-from nmtkit.documents.inline import attribute_value, local_name
+from nmtkit.documents.inline import attribute_value
 from nmtkit.errors import DataError
-from nmtkit.io.xml_reader import XmlReader
+from nmtkit.io.xml_reader import XmlReader, local_name
 from nmtkit.text.markup_pieces import Markup, Piece, PieceKind, split_pieces
 
 _DECLARED = re.compile(rb"""<\?xml\s[^>]{0,200}?\bencoding\s*=\s*["']([\w.:-]{1,40})["']""")

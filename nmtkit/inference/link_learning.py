@@ -27,16 +27,13 @@ import numpy as np
 import torch
 
 from nmtkit.text.hmm_alignment import HMM, MAX_JUMP, smoothed
-from nmtkit.text.pair_cells import Floats, Ids, PairCells, TokenPair, Weights, shares
+from nmtkit.text.pair_cells import Floats, Ids, PairCells, TokenPair, Weights, diagonal_logs, shares
 
 ROUNDS = 6
 """Default number of rounds of estimation."""
 
 DIAGONAL_ROUNDS = 3
 """The first rounds, in which links are near the diagonal."""
-
-DIAGONAL_TENSION = 4.0
-"""lambda."""
 
 ATTENTION_EXPONENT = 0.5
 """a: attention is less certain than it seems."""
@@ -192,8 +189,7 @@ def diagonal(cells: PairCells) -> Weights:
     """Return the weight of each cell that is near the diagonal."""
     parts = [np.empty(0, np.float32)]
     for src, tgt in zip(cells.src, cells.tgt, strict=True):
-        i, j = ((np.arange(len(ids)) + 0.5) / max(len(ids), 1) for ids in (tgt, src))
-        parts.append(np.exp(-DIAGONAL_TENSION * np.abs(i[:, None] - j), dtype=np.float32).ravel())
+        parts.append(np.exp(diagonal_logs(len(tgt), len(src)), dtype=np.float32).ravel())
     return np.concatenate(parts)
 
 

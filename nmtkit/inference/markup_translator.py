@@ -190,16 +190,16 @@ class MarkupTranslator:
 
     def _aligned_words(self, translation: Translation) -> Alignment:
         """Return the alignment of the words, better than attention's if there is a table."""
-        found = translation.word_alignment
-        if found is not None and (self._table is None or not translation.src_tokens):
-            return found
+        table = self._table if translation.src_tokens else None
+        if table is None and translation.word_alignment is not None:
+            return translation.word_alignment
         model = self._translator.ensemble.first
         source, tokens = Source(translation.src_tokens, translation.names), translation.tokens
         matrix = translation.alignment
         if matrix is None:
             matrix = diagonal(len(tokens), len(source.tokens), translation.finished)
-        if self._table is not None and source.tokens:
-            matrix = with_translations(matrix, source.tokens, tokens, model, self._table)
+        if table is not None:
+            matrix = with_translations(matrix, source.tokens, tokens, model, table)
         return aligned_words(model, source, tokens, matrix)
 
 

@@ -19,14 +19,11 @@ from torch import Tensor
 
 from nmtkit.model_folder import LoadedModel
 from nmtkit.special_symbols import EOS
-from nmtkit.text.pair_cells import Ids, Weights
+from nmtkit.text.pair_cells import Ids, Weights, diagonal_logs
 from nmtkit.text.translation_table import TranslationTable
 
 ATTENTION_EXPONENT = 0.5
 """a: attention is less certain than it seems."""
-
-TENSION = 4.0
-"""Lambda of the diagonal prior, fast_align's first value."""
 
 MIN_TRANSLATION = 1e-6
 """t(y | x) of words that have not been met together."""
@@ -48,16 +45,15 @@ class PairIds(NamedTuple):
 def diagonal(target: int, source: int, finished: bool) -> Tensor:
     """Return an alignment of a model without attention: tokens in the same order.
 
-    alpha_ij grows with exp(-4 |i / T_y - j / T_x|), as in Dyer et al. 2013, section 2.
+    Weights are those of `diagonal_logs`, as nothing else is known.
 
     :param target, source: numbers of tokens, without `</s>`.
     :param finished: whether the target has `</s>`.
     :return: rows that sum to 1, shape [target + finished, source + 1]; `</s>` belongs to `</s>`.
     """
-    rows = (torch.arange(target).unsqueeze(1) + 0.5) / max(target, 1)
-    columns = (torch.arange(source) + 0.5) / max(source, 1)
     matrix = torch.zeros(target + finished, source + 1)
-    matrix[:target, :source] = torch.softmax(-TENSION * (rows - columns).abs(), dim=1)
+    logs = torch.from_numpy(diagonal_logs(target, source))
+    matrix[:target, :source] = torch.softmax(logs, dim=1)
     matrix[target:, source:] = 1.0
     if not source:
         matrix[:, 0] = 1.0

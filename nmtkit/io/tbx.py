@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from nmtkit.errors import DataError
 from nmtkit.io.language_tags import best_matches
-from nmtkit.io.xml_reader import XmlReader
+from nmtkit.io.xml_reader import XmlReader, local_name
 
 MAX_DEPTH = 100
 """Elements inside one another."""
@@ -75,11 +75,6 @@ def read_tbx(chunks: Iterable[bytes], name: str, languages: tuple[str, str]) -> 
         )
 
 
-def _local_name(element: str) -> str:
-    """Return the name of an element without the prefix of its namespace."""
-    return element.rpartition(":")[2]
-
-
 def _is_status(element: str, type: str | None) -> bool:
     """Return whether an element says the status of a term: by its type, or by its name (DCT)."""
     return (element == "termNote" and type == _STATUS) or element == _STATUS
@@ -111,7 +106,7 @@ class _Reader(XmlReader[Concept]):
 
     def start(self, element: str, attributes: dict[str, str]) -> None:
         """Begin an element."""
-        element = _local_name(element)
+        element = local_name(element)
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise self.error(f"more than {MAX_DEPTH} elements inside one another; is this TBX?")
@@ -127,7 +122,7 @@ class _Reader(XmlReader[Concept]):
 
     def end(self, element: str) -> None:
         """End an element."""
-        element = _local_name(element)
+        element = local_name(element)
         self._depth -= 1
         if self._text is not None and (element == "term" or _is_status(element, _STATUS)):
             text, self._text = " ".join("".join(self._text).split()), None

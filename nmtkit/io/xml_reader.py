@@ -19,6 +19,11 @@ _NO_ELEMENT = expat.errors.codes[expat.errors.XML_ERROR_NO_ELEMENTS]
 Item = TypeVar("Item")
 
 
+def local_name(name: str) -> str:
+    """Return the name of an element without the prefix of its namespace."""
+    return name.rpartition(":")[2]
+
+
 class XmlReader(Generic[Item]):
     """The state of a document that is being parsed; a format overrides what elements mean.
 

@@ -19,8 +19,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import torch
-
 import nmtkit
 from nmtkit.config import TextConfig
 from nmtkit.errors import ConfigError, DataError, counted
@@ -30,7 +28,6 @@ from nmtkit.evaluation.text_checks import looks_tokenized
 from nmtkit.evaluation.text_warnings import form_warnings
 from nmtkit.evaluation.translation_errors import SentenceErrors
 from nmtkit.inference.confidence.estimator import usable_calibration
-from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.side_check import swapped_sides
 from nmtkit.inference.translation import Translation
 from nmtkit.inference.translator import Translator
@@ -48,7 +45,7 @@ from nmtkit.report.lines import (
 from nmtkit.report.metric_texts import MetricTexts, bucket_metric, compare_systems
 from nmtkit.report.model_card import ModelCard, describe_file, describe_model
 from nmtkit.report.output_errors import output_errors
-from nmtkit.special_symbols import BOS, UNK, UNK_WORD
+from nmtkit.special_symbols import UNK, UNK_WORD
 
 log = logging.getLogger("nmtkit")
 
@@ -260,7 +257,7 @@ class _TranslatingModel:
         self.translator = translator
         self.model = translator.ensemble.first
         self.n_best = min(n_best, translator.search.beam)
-        self.aligns = _aligns(translator.ensemble)
+        self.aligns = translator.ensemble.has_attention
 
     @classmethod
     def load(cls, folder: str | Path, settings: ReportSettings) -> "_TranslatingModel":
@@ -295,16 +292,6 @@ class _TranslatingModel:
 
     def card(self, name: str, folder: str | Path) -> ModelCard:
         return describe_model(name, folder, self.model, self.translator.search, self.aligns)
-
-
-def _aligns(ensemble: Ensemble) -> bool:
-    """Return True if the model's first decoder step, over an empty sentence, gives an alignment."""
-    (encoded,), _ = ensemble.encode([[[]]])
-    (model,) = ensemble.models
-    begin = torch.full((1, 1), BOS, device=ensemble.first.device)
-    with torch.inference_mode():
-        step = model.step(begin, model.initial_state(encoded), encoded)
-    return step.alignment is not None
 
 
 def evaluation_commands(report: ModelReport) -> list[str]:

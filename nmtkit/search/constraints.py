@@ -177,7 +177,6 @@ class ConstrainedSentence:
                 last.ends.add(number)
                 for length, node in enumerate(path, start=1):
                     node.is_inside = boundaries.ends_inside(tokens[:length])
-                for node in path:
                     node.below.add(number)
         self._views: dict[State, StateView] = {}
         self._numbers = tuple(range(len(constraints.terms)))

@@ -32,6 +32,8 @@ class WordBoundaries:
 
     def ends_inside(self, tokens: Sequence[int]) -> bool:
         """Return whether tokens end with a part of the bytes of a character."""
+        if not tokens or tokens[-1] not in self._values:
+            return False
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         for token in tokens:
             if token in self._values:

@@ -47,7 +47,7 @@ COMMENT_ENDS = ("-->", "--!>")
 """Ends of a comment; HTML takes the second one, a typing error, for an end, too."""
 
 _SECTIONS = (
-    ("<!--", re.compile("--!?>")),
+    ("<!--", re.compile("|".join(COMMENT_ENDS))),
     ("<![CDATA[", re.compile("]]>")),
     ("<?", re.compile(r"\?>")),
     ("<%", re.compile("%>")),

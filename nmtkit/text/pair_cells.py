@@ -17,6 +17,20 @@ CHUNK_CELLS = 2_000_000
 """Pairs of positions whose words are sorted at a time."""
 
 
+DIAGONAL_TENSION = 4.0
+"""How much links near the diagonal are preferred: lambda of Dyer et al. 2013."""
+
+
+def diagonal_logs(target: int, source: int) -> Floats:
+    """Return -lambda |i / T_y - j / T_x|, the log of what links weigh before words are known.
+
+    i and j are the middles of positions. Shape: [T_y, T_x].
+    """
+    i, j = ((np.arange(length) + 0.5) / max(length, 1) for length in (target, source))
+    logs: Floats = -DIAGONAL_TENSION * np.abs(i[:, None] - j)
+    return logs
+
+
 class TokenPair(NamedTuple):
     """A sentence pair, and what is known of its links beforehand.
 

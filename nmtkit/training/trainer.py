@@ -31,6 +31,7 @@ from nmtkit.training.checkpoint import (
     save_checkpoint,
     set_aside,
     steady_checkpoint,
+    verify_checkpoint,
 )
 from nmtkit.training.curriculum import LengthCurriculum
 from nmtkit.training.early_stopping import update_early_stopping
@@ -158,13 +159,12 @@ class Trainer:
         if steady is None or newest.updates <= int(steady.stem):
             return newest
         try:
-            progress = load_checkpoint(steady, self.model, self.optimizer)
+            verify_checkpoint(steady)  # before it takes the place of what is loaded
         except CorruptFileError as error:
             log.warning("%s; going on from the end instead", error)
             set_aside(steady)
-            average = self.config.average_checkpoints
-            again = load_newest_checkpoint(self.folder, self.model, self.optimizer, average)
-            return newest if again is None else again
+            return newest
+        progress = load_checkpoint(steady, self.model, self.optimizer)
         kept = ("seconds", "best", "best_cost", "best_parameters", "corpus", "dev")
         values = {name: getattr(newest, name) for name in kept}
         progress = dataclasses.replace(progress, stale=0, stale_cost=0, **values)
@@ -205,7 +205,7 @@ class Trainer:
                 if self.time_limit is not None:
                     self.time_limit.costs.add_update(seconds)
                     self._revise_schedule(self.time_limit)
-                validation_due = self._validation_due(previous) or bool(self._limits_reached())
+                validation_due = self._validation_due(previous) or bool(self._used_up())
                 if validation_due:
                     self.validate_and_save()
                 signal = self._stop_signal(update)
@@ -383,7 +383,7 @@ class Trainer:
         """Return the options and settings to raise, all of them, for a finished training."""
         patience = self.config.patience
         has_stopped_early = bool(patience and self.progress.stale >= patience)
-        return [*self._limits_reached(), *(["training.patience"] if has_stopped_early else [])]
+        return [*self._used_up(), *(["training.patience"] if has_stopped_early else [])]
 
     def _validation_due(self, previous: Progress) -> bool:
         """Return whether a validation is due after the last update.
@@ -396,7 +396,7 @@ class Trainer:
         old, new = (self.batches.epochs(p.position) // every for p in (previous, self.progress))
         return new > old
 
-    def _limits_reached(self) -> list[str]:
+    def _used_up(self) -> list[str]:
         """Return what sets `max_updates`, `max_epochs` or the schedule's end, if it is reached."""
         config, updates = self.config, self.progress.updates
         at_end = self.schedule.end and updates >= self.schedule.end

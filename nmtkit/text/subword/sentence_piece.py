@@ -187,10 +187,10 @@ class SentencePiece:
 
         Or whether it is a byte of another character than ASCII's, which may be a letter.
         """
-        if byte := _BYTE.fullmatch(piece):
-            code = int(byte[1], 16)
-            return code > ASCII_END or _is_in_word(chr(code))
-        return _is_in_word(piece[-1])
+        code = _byte(piece)
+        if code is None:
+            return _is_in_word(piece[-1])
+        return code > ASCII_END or _is_in_word(chr(code))
 
     @staticmethod
     def goes_on(piece: str) -> bool:
@@ -198,17 +198,18 @@ class SentencePiece:
 
         Or whether it is a byte in a character, or the first one of what is most often a letter.
         """
-        if byte := _BYTE.fullmatch(piece):
-            code = int(byte[1], 16)
-            is_of_letter = code in LATER_BYTES or code in FIRST_BYTES_OF_LETTERS
-            return is_of_letter or code <= ASCII_END and _is_in_word(chr(code))
-        return _is_in_word(piece[0])
+        code = _byte(piece)
+        if code is None:
+            return _is_in_word(piece[0])
+        if code > ASCII_END:
+            return code in LATER_BYTES or code in FIRST_BYTES_OF_LETTERS
+        return _is_in_word(chr(code))
 
     @staticmethod
     def spelling(piece: str) -> tuple[bytes, bool]:
         """Return the text of a piece in UTF-8, and that any piece may follow."""
-        byte = _BYTE.fullmatch(piece)
-        return bytes([int(byte[1], 16)]) if byte else piece.replace(BLANK, " ").encode(), True
+        code = _byte(piece)
+        return piece.replace(BLANK, " ").encode() if code is None else bytes([code]), True
 
     @classmethod
     def open_pieces(cls, pieces: Sequence[str]) -> int:
@@ -367,6 +368,12 @@ def _symbols_in(counts: Mapping[str, int]) -> list[str]:
 
     found = {symbol for word in counts for symbol in SYMBOLS.intersection(word)}
     return sorted(found)
+
+
+def _byte(piece: str) -> int | None:
+    """Return the byte that a piece stands for, or None."""
+    found = _BYTE.fullmatch(piece)
+    return int(found[1], 16) if found else None
 
 
 def _is_in_word(character: str) -> bool:
