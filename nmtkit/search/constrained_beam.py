@@ -12,8 +12,12 @@ would never write itself costs much wherever it stands, and stands best where it
 place of log p of its first token, the logarithm of the attention that its source words have counts:
 the model would translate them now. Of the tokens that go on with it, the others of its alternatives
 share the probability. Scores that are reported are log p as always.
+
+A hypothesis that lacks terms and that the model would end now goes on with a term at once: what the
+model writes behind the end has no meaning.
 """
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -38,6 +42,9 @@ MIN_ATTENTION = 1e-6
 SLACK = 10
 """Tokens by which a translation with terms may be longer than one without, besides the terms; and
 by which it may always be longer than its prefix."""
+
+LIKELY_END = math.log(0.5)
+"""log p of `</s>` above which a translation that lacks terms goes on with nothing but them."""
 
 MAX_STATES = 20_000
 """States of a table, which is begun anew beyond."""
@@ -260,20 +267,22 @@ class ConstrainedRows:
         of_steps = scores.new_full((scores.numel(), size[2]), -torch.inf)
         values = scores.new_full((scores.numel(), count), -torch.inf)
         tokens = torch.full(values.shape, EOS, device=scores.device)
-        allowed = states.is_step & (states.is_urgent | ~is_forced.unsqueeze(2))
         forced, may_end = is_forced.flatten(), states.may_end.flatten()
-        any_forced = bool(is_forced.any())
+        lacks_terms = (states.needed >= 0).flatten() & ~may_end
+        is_step, is_urgent = states.is_step.flatten(0, 1), states.is_urgent.flatten(0, 1)
         for rows, log_probs in scorer.active_log_probs(readouts, scores):
             mask.select(rows)._replace(unk=False).apply(log_probs)
+            forced[rows] |= lacks_terms[rows] & (log_probs[:, EOS] > LIKELY_END)
             log_probs[:, EOS].masked_fill_(~may_end[rows], -torch.inf)
             if self._table.has_rules or mask.unk:
                 self._apply_rules(log_probs, rows, numbers, forced, mask.unk)
-            place, column = allowed.flatten(0, 1)[rows].nonzero().unbind(1)
+            only_terms = forced[rows].unsqueeze(1)
+            allowed = is_step[rows] & (is_urgent[rows] | ~only_terms)
+            place, column = allowed.nonzero().unbind(1)
             wanted = states.tokens.flatten(0, 1)[rows[place], column]
             of_steps[rows[place], column] = log_probs[place, wanted].to(scores.dtype)
             log_probs[place, wanted] = -torch.inf
-            if any_forced:
-                log_probs.masked_fill_(forced[rows].unsqueeze(1), -torch.inf)
+            log_probs.masked_fill_(only_terms, -torch.inf)
             best, best_of_row = best_tokens(log_probs, count)
             values[rows, : best.size(1)] = best.to(scores.dtype)
             tokens[rows, : best.size(1)] = best_of_row

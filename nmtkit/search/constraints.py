@@ -117,7 +117,7 @@ class Step(NamedTuple):
 
     term: the term. group: equal for tokens that would do as well as each other. is_first: as in
     `Move`. is_last: it ends the term. is_urgent: it is one of those to which a hypothesis is
-    restricted that has no tokens left but for its terms.
+    restricted that may go on with nothing but its terms.
     """
 
     token: int

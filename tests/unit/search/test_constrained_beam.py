@@ -12,7 +12,7 @@ from nmtkit.data.batch import pad
 from nmtkit.search import constrained_beam
 from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.beam import beam_search, search_batches
-from nmtkit.search.constrained_beam import MIN_ATTENTION, ConstrainedRows
+from nmtkit.search.constrained_beam import LIKELY_END, MIN_ATTENTION, ConstrainedRows
 from nmtkit.search.constraints import ConstrainedSentence, Constraints
 from nmtkit.search.forced_prefix import chain
 from nmtkit.search.word_boundaries import WordBoundaries
@@ -112,6 +112,14 @@ def test_a_beam_of_everything_finds_the_best_translation_with_the_term(prefix_mo
     assert len(best.ids) > 6 or best.ids == strings[int(scores.argmax())]
 
 
+def test_nothing_is_written_behind_the_end_but_terms(prefix_model, sources):
+    """A term whose source words are never looked at would else come last, behind words."""
+    constraints = [Constraints((((2, 3, 4),),), ((),))] * len(sources)
+    model = prefix_model(1, K, eos_bias=10.0, scale=0.5)
+    for (one,) in search([model], sources, constraints, settings(beam=1)):
+        assert [2, 3, 4] in (one.words, one.words[1:])  # the first word cannot be `</s>`
+
+
 def test_terms_stand_in_candidate_lists(prefix_model, sources):
     constraints = [Constraints((((2, 3),),), ((0,),)) for _ in sources]
     candidates = torch.tensor([[EOS, UNK, 2, 3, 5, -1]] * len(sources))
@@ -149,6 +157,8 @@ def slow_candidates(rows, index, slot, score, log_probs, attention, left, forbid
     sentence, state, order = known.sentence, known.state, known.order
     credit, debt = (float(one[rows.rows[index], slot]) for one in rows._progress)
     rule = sentence.rule(state, left)
+    if not rule.may_end and sentence.view(state).needed >= 0 and log_probs[EOS] > LIKELY_END:
+        rule = sentence.rule(state, 0)
     moves = {token: sentence.move(state, token, order) for token in range(1, len(log_probs))}
     found = []
     for token, value in enumerate(log_probs):
