@@ -12,6 +12,7 @@ elements go; the weights place those that it loses or crosses.
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -49,6 +50,9 @@ from nmtkit.text.translation_table import TranslationTable
 
 PLACEHOLDERS_SOURCE = "placeholders"
 """Name of the patterns that are always there."""
+
+_FREE, _ENTITY, _WHOLE = range(3)
+"""Characters of a line in no atom, in an entity, and in an atom of another kind."""
 
 RAW_SIGNS = re.compile("[<>&]")
 """Characters of the text that are not written as entities, though they could be markup."""
@@ -274,14 +278,37 @@ def read_patterns(sources: Iterable[str], placeholders: bool = False) -> list[re
 
 
 def _with_patterns(marked: MarkedText, patterns: Sequence[re.Pattern[str]]) -> tuple[Atom, ...]:
-    """Return the atoms of a line, with what patterns match outside of them."""
-    atoms = list(marked.atoms)
-    taken = np.zeros(len(marked.text), bool)
-    for atom in atoms:
-        taken[atom.start : atom.end] = True
+    """Return the atoms of a line, with what patterns match outside of them.
+
+    Entities may be parts of it, as in the address `https://x.org/?a=1&amp;b=2`.
+    """
+    taken = np.full(len(marked.text), _FREE)
+    for atom in marked.atoms:
+        taken[atom.start : atom.end] = _ENTITY if atom.source.startswith("&") else _WHOLE
+    starts = [atom.start for atom in marked.atoms]
+    tags = sorted(offset for e in marked.elements for offset in (e.start, e.end))
+    added: list[Atom] = []
     for pattern in patterns:
         for found in pattern.finditer(marked.text):
-            if found[0].strip() and not taken[slice(*found.span())].any():
-                taken[slice(*found.span())] = True
-                atoms.append(Atom(*found.span(), found[0]))
-    return tuple(sorted(atoms, key=lambda atom: (atom.start, atom.end)))
+            start, end = found.span()
+            part = taken[start:end]
+            if not found[0].strip() or part.all() or (part == _WHOLE).any():
+                continue
+            inner = marked.atoms[bisect_left(starts, start) : bisect_left(starts, end)]
+            has_tags = bisect_right(tags, start) < bisect_left(tags, end)
+            if part.any() and (has_tags or sum(a.end - a.start for a in inner) != part.sum()):
+                continue  # it is not whole, or begins in the middle of an entity
+            part[:] = _WHOLE
+            added.append(Atom(start, end, _with_sources(marked.text, start, end, inner)))
+    kept = [one for one in marked.atoms if not one.source.startswith("&") or
+            taken[one.start] == _ENTITY]  # fmt: skip
+    return tuple(sorted([*kept, *added], key=lambda atom: (atom.start, atom.end)))
+
+
+def _with_sources(text: str, start: int, end: int, atoms: Sequence[Atom]) -> str:
+    """Return a part of a text with what its atoms were."""
+    parts, position = [], start
+    for atom in atoms:
+        parts += [text[position : atom.start], atom.source]
+        position = atom.end
+    return "".join([*parts, text[position:end]])

@@ -162,6 +162,23 @@ def test_lines_of_markup_alone_stay(translator: Translator) -> None:
         assert translation.text == line.strip()
 
 
+@pytest.mark.parametrize(
+    ("line", "kept"),
+    [
+        ("a www.x.org/?a=1&amp;b=2&lt;c> &amp; b", ["www.x.org/?a=1&amp;b=2", "&lt;", "&amp;"]),
+        ("{{ a &lt; b }} &nbsp;", ["{{ a &lt; b }}", "&nbsp;"]),
+        ("5&nbsp;kg", ["5&nbsp;kg"]),
+        ("https://x.org/?a&amp;<b>b</b>", ["&amp;"]),
+        ("x&bne;_a &NotEqualTilde;", ["&bne;", "&NotEqualTilde;"]),
+    ],
+)  # fmt: skip
+def test_entities_may_be_parts_of_placeholders(
+    translator: Translator, line: str, kept: list[str]
+) -> None:
+    marked = MarkupTranslator(translator, "html", [PLACEHOLDER_PATTERN]).take_apart(line)
+    assert [one.source for one in marked.atoms if len(one.source) > 1] == kept
+
+
 def test_patterns_are_read_from_files(tmp_path: Path) -> None:
     path = tmp_path / "patterns"
     path.write_text("# names\nACME\\w*\n\n[0-9]+\n")
