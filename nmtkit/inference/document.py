@@ -29,8 +29,8 @@ from nmtkit.text.marked_sentences import MarkedSentence, MarkedSentences, split_
 from nmtkit.text.markup import MarkedText
 from nmtkit.text.translation_table import TranslationTable
 
-_SPACE = re.compile(r"[^\S ]")
-"""Spaces that models do not know."""
+_SPACES = re.compile(r"\s+")
+"""Spaces that are one blank for models: line breaks with indentation, no-break spaces."""
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ class _DocumentTranslator:
     def _model_text(self, segment: Segment, sentence: MarkedSentence) -> str:
         """Return the text of a sentence for a model: plain spaces, and no soft hyphens."""
         text = self._keeper(segment).source_text(sentence.marked)
-        return _SPACE.sub(" ", text).replace("\xad", "")
+        return _SPACES.sub(" ", text).replace("\xad", "")
 
     def _report(self, line: int, translation: Translation) -> None:
         """Warn of a translation that is not whole."""

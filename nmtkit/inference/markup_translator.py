@@ -51,6 +51,8 @@ from nmtkit.text.translation_table import TranslationTable
 PLACEHOLDERS_SOURCE = "placeholders"
 """Name of the patterns that are always there."""
 
+_BLANKS = re.compile(r"[ \t\r\n\f]+")
+
 _FREE, _ENTITY, _WHOLE = range(3)
 """Characters of a line in no atom, in an entity, and in an atom of another kind."""
 
@@ -135,11 +137,14 @@ class MarkupTranslator:
     def source_text(self, marked: MarkedText) -> str:
         """Return what the models read of a line: with symbols of its elements, if they know all.
 
+        Blanks beside one another are one, as browsers show them.
+
         :param marked: the line, taken apart.
         """
         text = with_symbols(marked) if self._symbols and marked.text.strip() else None
         unknown = SYMBOLS - self._symbols
-        return marked.text if text is None or unknown.intersection(text) else text
+        text = marked.text if text is None or unknown.intersection(text) else text
+        return text if self._markup is None else _BLANKS.sub(" ", text).strip(" ")
 
     def restore(self, marked: MarkedText, translation: Translation) -> str:
         """Return the text of a translation with all that was taken out of its source.

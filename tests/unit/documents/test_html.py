@@ -240,3 +240,21 @@ def test_sentences_are_translated_one_by_one_in_one_call() -> None:
     page = "<p title='A cat'>One. Two <b>Mr. X</b>! Three<p>1"
     translate_document(page.encode(), "html", translator)  # type: ignore[arg-type]
     assert translator.texts == [["A cat", "One.", "Two Mr. X!", "Three"]]
+
+
+@pytest.mark.parametrize(
+    ("format", "before", "after"),
+    [
+        ("html", "<p>", "</p>"),
+        ("md", "", ""),
+        ("xliff", "<xliff version='1.2'><trans-unit><source>", "</source></trans-unit></xliff>"),
+        ("srt", "1\n00:00:01,000 --> 00:00:02,000\n", ""),
+    ],
+)
+def test_indentation_of_wrapped_text_is_one_blank_for_models(
+    format: str, before: str, after: str
+) -> None:
+    translator = StandIn(copied)
+    text = f"{before}One  word and\n      *some* more{after}\n"
+    translate_document(text.encode(), format, translator)  # type: ignore[arg-type]
+    assert translator.texts[0][0].replace("*", "") == "One word and some more"

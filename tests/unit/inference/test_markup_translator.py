@@ -179,6 +179,12 @@ def test_entities_may_be_parts_of_placeholders(
     assert [one.source for one in marked.atoms if len(one.source) > 1] == kept
 
 
+def test_blanks_beside_one_another_are_one_for_models(translator: Translator) -> None:
+    keeper = MarkupTranslator(translator, "html")
+    marked = keeper.take_apart("<p>  a\t\t<b> b</b> &nbsp;c </p>")
+    assert keeper.source_text(marked) == "a b \xa0c"
+
+
 def test_patterns_are_read_from_files(tmp_path: Path) -> None:
     path = tmp_path / "patterns"
     path.write_text("# names\nACME\\w*\n\n[0-9]+\n")
