@@ -203,7 +203,7 @@ class TermFinder:
 
         :param tokens: ids of the translation.
         """
-        absent = line.sentence.missing(self._whole_words(tokens)) if line.terms else []
+        absent = self._absent(line, tokens) if line.terms else ()
         return [*(line.terms[number] for number in absent), *line.impossible]
 
     def may_be_kept(self, line: LineTerms, candidates: "npt.ArrayLike") -> bool:
@@ -225,21 +225,30 @@ class TermFinder:
         return [one for one in hypotheses if allows(one.words) and not self._lacks(line, one)]
 
     def _lacks(self, line: LineTerms, hypothesis: Hypothesis) -> bool:
-        return bool(line.sentence.missing(self._whole_words(hypothesis.words)))
+        return bool(self._absent(line, hypothesis.words))
 
-    def _whole_words(self, tokens: Sequence[int]) -> Sequence[int]:
+    def _absent(self, line: LineTerms, tokens: Sequence[int]) -> Tokens:
+        """Return the numbers of the terms that a translation lacks."""
+        alternatives = [words for term in line.constraints.terms for words in term]
+        return line.sentence.missing(self._whole_words(tokens, alternatives))
+
+    def _whole_words(self, tokens: Sequence[int], alternatives: Sequence[Tokens]) -> Sequence[int]:
         """Return the tokens of a translation, with `<unk>` for words that a marker joins.
 
         Search does not know what stands behind a marker: in `A ￭ B`, A is no word by itself, but in
-        `A ￭ (` it is.
+        `A ￭ (` it is. A marker within a term, as in `m ￭ ²`, joins what belongs together.
+
+        :param alternatives: translations of the terms.
         """
         (marker,) = self._model.tgt_vocab.ids([JOINED])
         if marker == UNK or marker not in tokens:
             return tokens
         words, result = self._model.tgt_vocab.words, list(tokens)
+        inside = _places_within(tokens, [one for one in alternatives if marker in one], marker)
         for i in range(1, len(tokens) - 1):
             before, after = words[tokens[i - 1]], words[tokens[i + 1]]
-            if tokens[i] == marker and is_in_word(before[-1]) and is_in_word(after[0]):
+            is_joining = tokens[i] == marker and i not in inside
+            if is_joining and is_in_word(before[-1]) and is_in_word(after[0]):
                 result[i - 1] = result[i + 1] = UNK
         return result
 
@@ -257,3 +266,18 @@ class TermFinder:
             return penalty - hypothesis.ranking_score(search)
 
         return sorted(hypotheses, key=rank) if line.terms else list(hypotheses)
+
+
+def _places_within(tokens: Sequence[int], phrases: Sequence[Tokens], token: int) -> set[int]:
+    """Return where a token stands within one of some phrases.
+
+    :param phrases: that have the token.
+    """
+    return {
+        start + offset
+        for phrase in phrases
+        for start in range(len(tokens) - len(phrase) + 1)
+        if tuple(tokens[start : start + len(phrase)]) == phrase
+        for offset, one in enumerate(phrase)
+        if one == token
+    }
