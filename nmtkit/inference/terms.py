@@ -80,7 +80,14 @@ class TermFinder:
         return self._tokens_of(self._glossary.forbidden_everywhere)
 
     def _tokens_of(self, phrases: Sequence[str]) -> tuple[Tokens, ...]:
-        return tuple(tokens for phrase in phrases for tokens in self._sequences[phrase])
+        """Return the tokens of forbidden phrases, also with a capital, as where a line begins."""
+        forms = (form for phrase in phrases for form in self._forms(phrase))
+        return tuple(tokens for form in forms for tokens in self._sequences[form])
+
+    def _forms(self, phrase: str) -> list[str]:
+        capitalized = self._model.tgt_text.capitalized(phrase)
+        is_allowed = self._glossary.may_be_capitalized(phrase, capitalized)
+        return [phrase] if capitalized == phrase or is_allowed else [phrase, capitalized]
 
     def find(self, line: str, source_tokens: Sequence[str]) -> LineTerms:
         """Return the terms of a source line.

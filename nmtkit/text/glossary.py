@@ -41,7 +41,8 @@ class Term:
 
     source: the term. targets: its translations; any one will do. An entry that only forbids has
     none. forbidden: words that its translation must not have. case_sensitive: find it with the
-    same capitals only. place: where the entry stands, for messages.
+    same capitals only, and forbid words with theirs only. place: where the entry stands, for
+    messages.
     """
 
     source: str
@@ -78,6 +79,9 @@ class Glossary:
         self.terms = tuple(terms)
         self._root = _Node()
         self._everywhere: list[str] = []
+        self._wanted = {target for term in self.terms for target in term.targets}
+        exact = (term for term in self.terms if term.case_sensitive)
+        self._exact = {word for term in exact for word in term.forbidden}
         for term in self.terms:
             if term.source:
                 self._add(term)
@@ -109,6 +113,13 @@ class Glossary:
     def forbidden_everywhere(self) -> list[str]:
         """The words that no translation may have."""
         return [*dict.fromkeys(self._everywhere)]
+
+    def may_be_capitalized(self, word: str, capitalized: str) -> bool:
+        """Return whether a forbidden word is allowed with a capital.
+
+        It is if its entry says that capitals count, or if another entry wants it so.
+        """
+        return word in self._exact or capitalized in self._wanted
 
     def forbidden(self, line: str) -> list[str]:
         """Return the words that the translation of a line must not have because of its terms.

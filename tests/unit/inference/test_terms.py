@@ -47,6 +47,23 @@ def test_a_term_at_the_beginning_may_have_a_capital(model: LoadedModel) -> None:
         assert len(words.find(line, line.split()).constraints.terms[0]) == 1
 
 
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        (Term("b", ("y",)), ["w", "W"]),
+        (Term("b", ("W",)), ["w"]),
+        (Term("", (), ("w",), case_sensitive=True), ["w"]),
+    ],
+)
+def test_forbidden_words_may_not_have_a_capital(
+    model: LoadedModel, other: Term, words: list[str]
+) -> None:
+    """Forbid them where a line begins, too, unless another entry wants it so."""
+    line = finder(model, Term("", (), ("w", "X")), other).find("b", ["b"])
+    ids = model.tgt_vocab.ids
+    assert set(line.constraints.forbidden) == {tuple(ids([word])) for word in words}
+
+
 def test_impossible_terms_are_named(model: LoadedModel) -> None:
     unknown, forbidden = Term("a", ("q",)), Term("b", ("x", "x y"), ("x",))
     line = finder(model, unknown, forbidden).find("a b", ["a", "b"])
