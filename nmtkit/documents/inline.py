@@ -166,12 +166,15 @@ def _entity(found: re.Match[str]) -> Piece | None:
 
 
 def subtitle_pieces(source: str) -> Iterator[Piece]:
-    """Yield the pieces of a subtitle: tags, times between words, and codes of styles."""
+    """Yield the pieces of a subtitle: tags, times between words, and codes of styles.
+
+    Classes in the names of WebVTT's tags are no part of these: `</c>` ends `<c.yellow>`.
+    """
     for piece in split_pieces(source, Markup.HTML):
         if piece.kind is PieceKind.TEXT:
             yield from _split_at(_SUBTITLE_CODE, piece.source, _subtitle_code)
         else:
-            yield piece
+            yield piece._replace(name=piece.name.partition(".")[0])
 
 
 def _subtitle_code(found: re.Match[str]) -> Piece:

@@ -5,8 +5,10 @@ import re
 import pytest
 import srt
 
+from nmtkit.documents.inline import subtitle_pieces
 from nmtkit.documents.srt import balanced_lines
 from nmtkit.inference.document import translate_document
+from nmtkit.text.markup_pieces import find_partners
 from tests.unit.documents.stand_ins import StandIn, copied, translated
 from tests.unit.documents.test_laws import SUBTITLES
 
@@ -103,6 +105,11 @@ def test_codes_are_no_text(text: str) -> None:
     result = translate_document(file.encode(), "srt", translator)  # type: ignore[arg-type]
     assert re.sub(r"one|two|three", lambda found: found[0].upper(), file) == result.data.decode()
     assert not re.search(r"[\\<\d]|y:i", translator.texts[0][0])
+
+
+def test_classes_are_no_part_of_the_names_of_tags() -> None:
+    pieces = list(subtitle_pieces("<v.loud Ann>One <c.yellow.bg>two</c></v>"))
+    assert find_partners(pieces) == {0: 5, 5: 0, 2: 4, 4: 2}
 
 
 def test_a_line_of_spaces_does_not_end_a_text_in_webvtt() -> None:
