@@ -46,6 +46,9 @@ _PAIR_ATTRIBUTE = {
 }
 """Attributes that tell which beginning belongs to which end; the first one that is there counts."""
 
+_ANGULAR_TAG = re.compile(r"(START|CLOSE)_([A-Z0-9_]+?)(?:_[0-9]+)?\Z")
+"""The id of a code that Angular writes for a tag, as in `<x id="START_LINK_1"/>`."""
+
 _PROTECTED = re.compile(r"""\smtype\s*=\s*["']protected["']|\stranslate\s*=\s*["']no["']""")
 _ESCAPED_TAG = re.compile(r"&lt;(/?)([A-Za-z][\w:-]*)((?:[^<>&]|&(?!lt;|gt;)|(?!))*+)(?:&gt;|>)")
 _QUOTES = "\"'’‘‚“”„«»‹›"
@@ -248,6 +251,9 @@ def _text_of(pieces: Sequence[Piece]) -> str:
 
 def _code(name: str, tag: str, whole: str) -> Piece:
     """Return the piece of an element of codes."""
+    if name == "x" and (found := _ANGULAR_TAG.match(attribute_value(tag, "id") or "")):
+        kind = PieceKind.OPENING if found[1] == "START" else PieceKind.CLOSING
+        return Piece(kind, whole, f"angular {found[2]}")
     for attribute in _PAIR_ATTRIBUTE.get(name, ()):
         value = attribute_value(tag, attribute)
         if value is not None:

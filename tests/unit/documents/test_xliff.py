@@ -5,7 +5,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+from nmtkit.documents.inline import code_pieces
 from nmtkit.errors import DataError
+from nmtkit.text.markup_pieces import find_partners
 from tests.unit.documents.stand_ins import copied, translated
 
 FIRST = """<?xml version="1.0" encoding="UTF-8"?>
@@ -176,6 +178,14 @@ def test_the_second_time_nothing_changes(text: str) -> None:
     assert again == once.replace(b"C'\xc3\xa9tait", b"It was").replace(
         b'translation">It', b'translation" state-qualifier="mt-suggestion">It'
     )
+
+
+def test_tags_of_angular_belong_together() -> None:
+    """Pair them, numbers left out, so that none closes before it opens."""
+    source = """<x id="START_LINK"/>one<x id="CLOSE_LINK"/> <x id="START_LINK_1"/>two <x id="ICU"/>\
+<x id="START_TAG_H1"/>three<x id="CLOSE_TAG_H1"/><x id="CLOSE_LINK"/>"""
+    partners = find_partners(list(code_pieces(source)))
+    assert partners == {0: 2, 2: 0, 4: 10, 10: 4, 7: 9, 9: 7}
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "iso-8859-1", "utf-8-sig"])
