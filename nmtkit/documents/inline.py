@@ -17,7 +17,15 @@ from nmtkit.text.markup import (
     join_pieces,
     keep_untranslated,
 )
-from nmtkit.text.markup_pieces import VOID, Markup, Piece, PieceKind, find_partners, split_pieces
+from nmtkit.text.markup_pieces import (
+    VOID,
+    Markup,
+    Piece,
+    PieceKind,
+    character_of,
+    find_partners,
+    split_pieces,
+)
 from nmtkit.text.protected import MESSAGE_PATTERN
 
 KEPT_ELEMENTS = frozenset("code kbd samp var math svg".split())
@@ -51,6 +59,9 @@ _ANGULAR_TAG = re.compile(r"(START|CLOSE)_([A-Z0-9_]+?)(?:_[0-9]+)?\Z")
 
 _PROTECTED = re.compile(r"""\smtype\s*=\s*["']protected["']|\stranslate\s*=\s*["']no["']""")
 _ESCAPED_TAG = re.compile(r"&lt;(/?)([A-Za-z][\w:-]*)((?:[^<>&]|&(?!lt;|gt;)|(?!))*+)(?:&gt;|>)")
+_ESCAPED_ENTITY = re.compile(
+    r"&amp;(?:[A-Za-z][A-Za-z0-9]{1,31}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});"
+)
 _QUOTES = "\"'’‘‚“”„«»‹›"
 _SIGN = re.compile(r"[+/→>-]")
 _SUBTITLE_CODE = re.compile(
@@ -230,7 +241,7 @@ def _escaped_tags(source: str) -> Iterator[Piece]:
     """Yield the pieces of a text without tags, in which there may be escaped ones."""
     position = 0
     for found in _ESCAPED_TAG.finditer(source):
-        yield from split_pieces(source[position : found.start()], Markup.XML)
+        yield from _escaped_entities(source[position : found.start()])
         name, position = f"escaped {found[2].lower()}", found.end()
         if found[1]:
             yield Piece(PieceKind.CLOSING, found[0], name)
@@ -238,7 +249,23 @@ def _escaped_tags(source: str) -> Iterator[Piece]:
             yield Piece(PieceKind.POINT, found[0], name)
         else:
             yield Piece(PieceKind.OPENING, found[0], name)
-    yield from split_pieces(source[position:], Markup.XML)
+    yield from _escaped_entities(source[position:])
+
+
+def _escaped_entities(source: str) -> Iterator[Piece]:
+    """Yield the pieces of a text in which `&amp;nbsp;` is an entity of HTML, escaped."""
+    for piece in _split_at(_ESCAPED_ENTITY, source, _escaped_entity):
+        if piece.kind is PieceKind.TEXT:
+            yield from split_pieces(piece.source, Markup.XML)
+        else:
+            yield piece
+
+
+def _escaped_entity(found: re.Match[str]) -> Piece | None:
+    """Return the piece of an entity, or None if HTML has none of its name."""
+    entity = found[0].replace("&amp;", "&", 1)
+    is_known = html.unescape(entity) != entity
+    return Piece(PieceKind.KEPT, found[0], character_of(entity)) if is_known else None
 
 
 def _source_of(pieces: Sequence[Piece]) -> str:

@@ -7,8 +7,9 @@ import pytest
 
 from nmtkit.documents.inline import code_pieces
 from nmtkit.errors import DataError
+from nmtkit.inference.document import translate_document
 from nmtkit.text.markup_pieces import find_partners
-from tests.unit.documents.stand_ins import copied, translated
+from tests.unit.documents.stand_ins import StandIn, copied, translated
 
 FIRST = """<?xml version="1.0" encoding="UTF-8"?>
 <xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">
@@ -178,6 +179,18 @@ def test_the_second_time_nothing_changes(text: str) -> None:
     assert again == once.replace(b"C'\xc3\xa9tait", b"It was").replace(
         b'translation">It', b'translation" state-qualifier="mt-suggestion">It'
     )
+
+
+def test_escaped_entities_are_entities_of_html() -> None:
+    inner = "One&amp;nbsp;two &amp;amp; &amp;#169; caf&amp;eacute; &amp;foo; R&amp;D"
+    text = f"<xliff version='1.2'><trans-unit><source>{inner}</source></trans-unit></xliff>"
+    translator = StandIn(str.upper)
+    result = translate_document(text.encode(), "xliff", translator)  # type: ignore[arg-type]
+    assert translator.texts == [["One two & © café &foo; R&D"]]
+    (target,) = re.findall("<target[^>]*>(.*)</target>", result.data.decode())
+    assert re.findall("&[^;]*;(?:[a-z#0-9]*;)?", target) == [
+        "&amp;nbsp;", "&amp;amp;", "&amp;#169;", "&amp;foo;", "&amp;",
+    ]  # fmt: skip
 
 
 def test_tags_of_angular_belong_together() -> None:
