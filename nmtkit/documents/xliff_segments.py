@@ -8,8 +8,9 @@ from nmtkit.documents.inline import attribute_value
 from nmtkit.io.xml_reader import local_name
 from nmtkit.text.markup_pieces import Markup, PieceKind, find_partners, split_pieces
 
-_AROUND_TEXT = re.compile(r"</?(?:[\w.-]+:)?(?:g|mrk|pc)\b[^<>]*>")
-"""Tags around text, which a tool may have written into a target before there is any."""
+_AROUND_TEXT = re.compile(r"</?(?:[\w.-]+:)?(?:g|mrk|pc)\b[^<>]*>|<!\[CDATA\[\s*\]\]>")
+"""Tags around text, and empty sections, which a tool may have written into a target before there is
+any."""
 
 
 class Marked(NamedTuple):

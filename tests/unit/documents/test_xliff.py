@@ -86,6 +86,9 @@ def test_units_of_version_1_2_get_targets() -> None:
     [
         ('<g id="0"><mrk mtype="seg" mid="1"/> <mrk mtype="seg" mid="2"></mrk></g>', False),
         ('<x:mrk mtype="seg" mid="1"/>', False),
+        ("<![CDATA[]]>", False),
+        ("<![CDATA[ ]]> <![CDATA[]]>", False),
+        ("<![CDATA[.]]>", True),
         ("One. Two.", False),
         ('<mrk mtype="seg" mid="1">One.</mrk> <mrk mtype="seg" mid="2">Two.</mrk>', False),
         ('<mrk mtype="seg" mid="1">Un.</mrk> <mrk mtype="seg" mid="3"/>', True),
