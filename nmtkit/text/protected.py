@@ -36,14 +36,15 @@ _MESSAGE = (
 """A message of ICU with its variants: `{n, plural, one {# file} other {# files}}`."""
 
 # Formatted arguments of ICU; templates of Jinja, Vue, Handlebars and shells; arguments of Ruby and
-# WordPress; of Python, .NET and Rust; conversions of C with sizes of types; dates (strftime);
-# numbers of Qt.
+# WordPress, and the percent sign of C; of Python, .NET and Rust; conversions of C with sizes of
+# types; dates (strftime); numbers of Qt.
 _FORMATTED = r"\{\s*\w+\s*,\s*(?:number|date|time|ordinal|duration|spellout)\b[^{}]{0,80}\}"
 _TEMPLATE = r"\{\{[^{}\n]{1,200}\}\}|\{%[^{}%\n]{1,200}%\}|\$\{[^{}\n]{1,200}\}"
 _NAMED = (
     r"[%#]\{[A-Za-z_][\w.:]*\}|"
     r"%<[A-Za-z_]\w*>(?:[-+#0]*\d*(?:\.\d+)?[diouxXeEfFgGcrsp](?!\w))?|"
-    r"###[A-Z][A-Z0-9_]{1,40}###"
+    r"###[A-Z][A-Z0-9_]{1,40}###|"
+    r"(?<!%)%%(?!%)"
 )
 _FIELD = (
     r"\{[\w.\[\]]*(?:,\s?-?\d+)?(?:![rsa])?:[^{}\s]{1,40}\}|"

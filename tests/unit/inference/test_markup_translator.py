@@ -200,7 +200,8 @@ def test_patterns_are_read_from_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text",
     ["https://a.org/b?c=d", "me@a.org", "%s", "%(name)s", "%1$d", "{0}", "{{x}}", "${VAR}"]
-    + ["/etc/fstab", "C:\\a\\b", "notes.txt", "my_name", "10px", "64MB", "5 km", "$(name)", "%d"],
+    + ["/etc/fstab", "C:\\a\\b", "notes.txt", "my_name", "10px", "64MB", "5 km", "$(name)", "%d"]
+    + ["%%"],
 )
 def test_placeholders_are_found_whole(text: str) -> None:
     found = PLACEHOLDER_PATTERN.search(f"Take {text} now.")
