@@ -5,6 +5,7 @@ may stand before the tag, behind it, or on both sides.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from nmtkit.text.markup import MarkedText, TagEvent, tag_events
@@ -80,13 +81,22 @@ def _split(parts: Sequence[Part]) -> Iterator[Part]:
 
 
 def _arranged(gap: Sequence[Part]) -> list[str]:
-    """Return the tags and spaces between two words, in their order."""
+    """Return the tags and spaces between two words, in their order.
+
+    Tags that did not stand beside one another in the source have one space among them.
+    """
     tags = [(text, spaces) for text, spaces in gap if spaces is not None]
     is_wanted = any(spaces.before or spaces.after for _, spaces in tags)
     if len(tags) == len(gap) or not is_wanted:
         return [text for text, _ in gap]
-    result, after = [], ""
+    result: list[str] = []
+    after = ""
     for text, spaces in tags:
         result += [after or spaces.before, text]
         after = spaces.after
-    return [*result, after]
+    result.append(after)
+    is_as_it_was = all(one.after == other.before for (_, one), (_, other) in pairwise(tags))
+    if not is_as_it_was:
+        first = next(number for number in range(0, len(result), 2) if result[number])
+        result[first + 2 :: 2] = [""] * len(result[first + 2 :: 2])
+    return result

@@ -17,6 +17,12 @@ from nmtkit.text.tag_spacing import NO_SPACES, Part, TagSpaces, source_spaces, s
         ([("a ", None), ("<b>", NO_SPACES), ("c", None)], "a <b>c"),
         ([("a", None), ("</i>", TagSpaces("", " ")), (" ", None), ("<b>", TagSpaces(" ", "")),
           ("c", None)], "a</i> <b>c"),
+        ([("a ", None), ("<i>", TagSpaces(" ", "")), ("<b>", TagSpaces(" ", "")),
+          ("c", None)], "a <i><b>c"),
+        ([("a ", None), ("<i>", TagSpaces("", "")), ("<b>", TagSpaces(" ", " ")),
+          ("</b>", TagSpaces("", " ")), ("c", None)], "a<i> <b></b>c"),
+        ([("a ", None), ("<i>", TagSpaces(" ", " ")), ("<b>", TagSpaces(" ", " ")),
+          ("c", None)], "a <i> <b> c"),
     ],
 )  # fmt: skip
 def test_spaces(parts: list[Part], expected: str) -> None:
