@@ -6,6 +6,7 @@ others; one without contents goes where the words around it went. Elements stay 
 were, and each comes back once, whatever the weights are.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -235,16 +236,50 @@ def write_markup(marked: MarkedText, places: Sequence[Place], aligned: Aligned) 
 def _spans(
     marked: MarkedText, places: Sequence[Place], aligned: Aligned
 ) -> Iterator[tuple[int, int]]:
-    """Yield the offsets in the translation between which each element stands."""
+    """Yield the offsets in the translation between which each element stands.
+
+    One that begins or ends within a word, as in `H<sub>2</sub>O`, does so if the word is the same.
+    """
     starts = [start for start, _ in aligned.tgt]
     ends = [end for _, end in aligned.tgt]
+    words = _SameWords(marked, aligned)
+    spans: list[tuple[int, int]] = []
     for element, place in zip(marked.elements, places, strict=True):
+        around = spans[element.parent] if element.parent >= 0 else (0, len(aligned.text))
         if place.first < place.stop:
-            yield starts[place.first], ends[place.stop - 1]
-            continue
-        follows_space = not element.start or marked.text[element.start - 1].isspace()
-        if place.first == len(starts) or (place.first and not follows_space):
-            offset = ends[place.first - 1] if place.first else len(aligned.text)
+            start = words.offset(element.start, place.first, starts[place.first])
+            end = words.offset(element.end, place.stop - 1, ends[place.stop - 1])
         else:
-            offset = starts[place.first]
-        yield offset, offset
+            start = end = _offset_of_gap(marked.text, element, place.first, aligned)
+        start = min(max(start, around[0]), around[1])
+        spans.append((start, min(max(start, end), around[1])))
+        yield spans[-1]
+
+
+def _offset_of_gap(text: str, element: Element, gap: int, aligned: Aligned) -> int:
+    """Return the offset of an element without contents, before a word or behind the one before."""
+    follows_space = not element.start or text[element.start - 1].isspace()
+    if gap == len(aligned.tgt) or (gap and not follows_space):
+        return aligned.tgt[gap - 1][1] if gap else len(aligned.text)
+    return aligned.tgt[gap][0]
+
+
+class _SameWords:
+    """Words of the source that the translation has, too, by offsets within them."""
+
+    def __init__(self, marked: MarkedText, aligned: Aligned) -> None:
+        self._text, self._aligned = marked.text, aligned
+        self._starts = [start for start, _ in aligned.src]
+
+    def offset(self, offset: int, number: int, default: int) -> int:
+        """Return where an offset within a word of the source is in a word of the translation.
+
+        :param number: of the word of the translation. default: if it is not the same word.
+        """
+        source = bisect_left(self._starts, offset) - 1
+        if source < 0:
+            return default
+        start, end = self._aligned.src[source]
+        first, last = self._aligned.tgt[number]
+        is_same = self._text[start:end] == self._aligned.text[first:last]
+        return first + offset - start if is_same and start < offset < end else default

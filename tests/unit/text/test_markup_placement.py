@@ -12,7 +12,7 @@ from nmtkit.text.markup_pieces import Markup
 from nmtkit.text.markup_placement import Aligned, Place, place_elements, write_markup
 from nmtkit.text.word_offsets import word_offsets
 
-TAGS = st.sampled_from(["<b>", "</b>", "<i>", "</i>", "<br/>", "a", "bc", "d,", " ", " e "])
+TAGS = st.sampled_from(["<b>", "</b>", "<i>", "</i>", "<br/>", "a", "bc", "x", "d,", " ", " e "])
 lines = st.lists(TAGS, max_size=25).map("".join)
 
 
@@ -30,7 +30,11 @@ def placed(source: str, target: str, links: str) -> str:
     return write_markup(marked, place_elements(marked.elements, aligned), aligned)
 
 
-@given(lines, st.lists(st.sampled_from("xyz"), max_size=8), st.integers(0, 2**32 - 1))
+@given(
+    lines,
+    st.lists(st.sampled_from(["x", "y", "abc", "xx", "bcx"]), max_size=8),
+    st.integers(0, 2**32 - 1),
+)
 def test_any_weights_keep_all_markup_and_all_words(line: str, words: list[str], seed: int) -> None:
     marked, text = parse_markup(line, Markup.HTML), " ".join(words)
     src = marked.text.split()
@@ -75,6 +79,11 @@ def test_known_places_are_kept_and_others_stand_beside_them() -> None:
         ("<b><i>a</i></b>", "x", "0-0", "<b><i>x</i></b>"),
         ("<b>a</b>", "", "", "<b></b>"),
         ("<b></b>", "", "", "<b></b>"),
+        ("a H<sub>2</sub>O b", "x y H2O", "0-0 1-2 2-1", "x y H<sub>2</sub>O"),
+        ("m<sup>2</sup> a", "x m2", "0-1 1-0", "x m<sup>2</sup>"),
+        ("m<sup>2</sup> a", "x m²", "0-1 1-0", "x <sup>m²</sup>"),
+        ("a<b>b<i>c</i> d</b>e f", "f abc de", "0-1 1-2 2-0", "f a<b>b<i>c</i> d</b>e"),
+        ("a<b>b c<i>d</i></b>", "cd ab", "0-1 1-0", "<b>c<i>d</i> ab</b>"),
     ],
 )
 def test_markup_goes_where_its_words_went(
