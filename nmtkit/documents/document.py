@@ -56,7 +56,7 @@ class Segment:
     write: see `Write`. lines: what line breaks mean. wrap: how a sentence with line breaks is
     wrapped again; by default it becomes one line. inner: segments within it.
     accelerators: the signs that may mark a letter as an accelerator key. number: for which `#`
-    stands, in a variant of a message of ICU.
+    stands, in a variant of a message of ICU. labels: of references in Markdown.
     """
 
     line: int
@@ -68,6 +68,7 @@ class Segment:
     inner: Sequence["Segment"] = ()
     accelerators: Sequence[str] = ()
     number: str = ""
+    labels: frozenset[str] = frozenset()
 
     @property
     def is_readable(self) -> bool:

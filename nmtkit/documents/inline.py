@@ -100,7 +100,7 @@ def _pieces(segment: Segment) -> Iterable[Piece]:
     if segment.syntax is Syntax.SUBTITLE:
         return subtitle_pieces(source)
     if segment.syntax is Syntax.MARKDOWN:
-        return keep_untranslated(markdown_pieces(source), KEPT_ELEMENTS)
+        return keep_untranslated(markdown_pieces(source, segment.labels), KEPT_ELEMENTS)
     return entity_pieces(source)
 
 

@@ -14,6 +14,7 @@ from nmtkit.documents.document import (
     Write,
 )
 from nmtkit.documents.encoding import LINE, decode
+from nmtkit.documents.markdown_inline import label_of
 from nmtkit.documents.modules import end_of_modules
 from nmtkit.text.sentences import Lines
 
@@ -27,6 +28,7 @@ _HEADING = re.compile(r"[ \t]{0,3}#{1,6}(?:[ \t]+|$)")
 _UNDERLINE = re.compile(r"[ \t]{0,3}(?:=+|-+)[ \t]*\Z")
 _RULE = re.compile(r"[ \t]{0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})\Z")
 _DEFINITION = re.compile(r"[ \t]{0,3}\[[^\]\n]{1,1000}\]:[ \t]*\S")
+_LABEL = re.compile(r"^[ \t>]*\[((?!\^)[^\[\]\n]{1,200})\]:[ \t]*\S", re.MULTILINE)
 _FOOTNOTE = re.compile(r"[ \t]{0,3}(?:\[\^[^\]\s]{1,100}\]|\*\[[^\]\n]{1,100}\]):[ \t]+")
 """What stands before the text of a footnote, and of an abbreviation that is spelled out."""
 
@@ -105,6 +107,7 @@ class _Parser:
         self._items: list[int] = []  # columns at which the contents of open items begin
         self._origin = 0  # where columns are counted from: the line, or behind signs of quotes
         self._in_table = False
+        self._labels = frozenset(map(label_of, _LABEL.findall(text)))
 
     def segments(self) -> Iterator[Segment]:
         """Yield the segments in the order of the file."""
@@ -269,7 +272,7 @@ class _Parser:
         source = "\n".join(self._text[slice(*line)] for line in lines)
         write = _write(lines, source, self._prefix(lines), is_cell)
         line = self._numbers.line(lines[0].start)
-        return Segment(line, source, Syntax.MARKDOWN, write, Lines.HARD)
+        return Segment(line, source, Syntax.MARKDOWN, write, Lines.HARD, labels=self._labels)
 
     def _prefix(self, lines: Sequence[_Line]) -> str:
         """Return what stands between two lines of a paragraph."""

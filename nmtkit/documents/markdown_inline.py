@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from nmtkit.text.markup_pieces import Markup, Piece, PieceKind, find_partners, split_pieces
@@ -18,6 +18,7 @@ _FIRST = re.compile(
     r"|(?<![\w:]):(?:[+-]1|100|1234|[a-z][a-z0-9_+-]{0,40}):(?![\w:]))"
     r"|(?P<wiki>\[\[[^\[\]|\n]{1,200}\|)(?=[^\[\]\n]{1,200}\]\])"
     r"|(?P<link>\]\((?:[^()\\\n]|\\.|\([^()\n]*\)|(?!))*+\)|\]\[[^\[\]\n]{1,200}\])"
+    r"|!?\[(?P<label>[^\[\]\n]{1,200})\](?![\[(:])"
 )
 _SECOND = re.compile(r"!?\[|\]|\*+|_+|~~")
 _WIKI = "[["
@@ -36,9 +37,17 @@ class _Token(NamedTuple):
     name: str = ""
 
 
-def markdown_pieces(source: str) -> list[Piece]:
-    """Return the pieces of a paragraph, in time that grows with its length."""
-    tokens = _with_brackets(_with_emphasis(list(_tokens(source)), source))
+def label_of(text: str) -> str:
+    """Return the label of a reference as labels are compared."""
+    return " ".join(text.split()).casefold()
+
+
+def markdown_pieces(source: str, labels: Collection[str] = ()) -> list[Piece]:
+    """Return the pieces of a paragraph, in time that grows with its length.
+
+    :param labels: of references that the file defines; `[label]` is a link.
+    """
+    tokens = _with_brackets(_with_emphasis(list(_tokens(source, labels)), source))
     pieces = [Piece(t.kind, source[t.start : t.end], t.name) for t in tokens]
     partners = find_partners(pieces)
     is_sign = [token.name[:1] in ("*", "_", "~", "[") for token in tokens]
@@ -49,11 +58,14 @@ def markdown_pieces(source: str) -> list[Piece]:
     return pieces
 
 
-def _tokens(source: str) -> Iterator[_Token]:
+def _tokens(source: str, labels: Collection[str]) -> Iterator[_Token]:
     """Yield what takes precedence, and the other parts divided at tags and signs."""
     runs = _code_runs(source)
     position = start = 0
     while found := _FIRST.search(source, position):
+        if found["label"] is not None and label_of(found["label"]) not in labels:
+            position = found.start("label")
+            continue
         token = _first_token(found, runs, source)
         position = found.end() if token is None else token.end
         if token is not None:
@@ -76,6 +88,8 @@ def _first_token(found: re.Match[str], runs: dict[int, list[int]], source: str) 
     if found.lastgroup == "kept":
         name = found[0][2:-2] if found[0].startswith("[[") else found[0].strip("<>")
         return _Token(PieceKind.KEPT, start, end, name)
+    if found.lastgroup == "label":
+        return _Token(PieceKind.KEPT, start, end, found["label"])
     if found.lastgroup == "wiki":
         return _Token(PieceKind.OPENING, start, end, _WIKI)
     if found.lastgroup == "link":

@@ -118,6 +118,15 @@ def test_a_page_of_a_wiki_is_kept_and_its_text_translated() -> None:
     assert changed == "SEE [[my page|THE TEXT]] AND [[my page]]."
 
 
+def test_references_by_their_text_stay_if_the_file_defines_them() -> None:
+    text = "One [the page] and ![Logo], [no page], [the page](x), [the page][a].\n\n"
+    text += "> [The  Page]: x.org\n\n[logo]: y.png 'Two'\n[^1]: Three\n"
+    changed = translated(text, "md", str.upper).data.decode()
+    assert changed.startswith(
+        "ONE [the page] AND ![Logo], [NO PAGE], [THE PAGE](x), [THE PAGE][a].\n\n> [The  Page]: x.o"
+    )
+
+
 def test_cells_stay_cells() -> None:
     text = "|a|b|\n|-|-|\n|c|d|"
     changed = translated(text, "md", lambda word: "x|y").data.decode()
