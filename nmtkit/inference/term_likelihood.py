@@ -11,8 +11,8 @@ import torch
 
 from nmtkit.inference.term_annotation import AnnotatedSource, annotated_sources
 from nmtkit.search.batch_queue import EncodedBatch
-from nmtkit.search.constraints import Tokens
 from nmtkit.search.forced_decoding import first_token_log_probs
+from nmtkit.search.token_trees import Tokens
 
 if TYPE_CHECKING:
     from nmtkit.inference.ensemble import Ensemble, SourceTokens

@@ -9,16 +9,18 @@ import numpy as np
 from nmtkit.config import SearchConfig
 from nmtkit.inference.term_annotation import AnnotatedSource, annotate
 from nmtkit.model_folder import LoadedModel
-from nmtkit.search.constraints import ConstrainedSentence, Constraints, Tokens
+from nmtkit.search.constraints import ConstrainedSentence, Constraints
 from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.search.search_settings import length_divisor
+from nmtkit.search.spelled_phrases import SpelledPhrases
+from nmtkit.search.token_trees import Node, Tokens
 from nmtkit.search.word_boundaries import WordBoundaries
 from nmtkit.special_symbols import UNK
 from nmtkit.text.glossary import Glossary, Occurrence, Term
 from nmtkit.text.markers import JOINED, SYMBOLS
 from nmtkit.text.markup_symbols import take_symbols
 from nmtkit.text.memo import Memo
-from nmtkit.text.scripts import is_in_word
+from nmtkit.text.scripts import is_in_word, unspaced_characters
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -84,6 +86,15 @@ class TermFinder:
         forms = (form for phrase in phrases for form in self._forms(phrase))
         return tuple(tokens for form in forms for tokens in self._sequences[form])
 
+    def _automata(self, phrases: Sequence[str]) -> tuple[Node, ...]:
+        """Return automata for those forbidden phrases that have no blanks around them."""
+        return tuple(self._spelled[phrase] for phrase in phrases if _is_unspaced(phrase))
+
+    @cached_property
+    def _spelled(self) -> Memo[Node]:
+        text, words = self._model.tgt_text, self._model.tgt_vocab.words
+        return Memo(SpelledPhrases(spelling for spelling, _ in text.spellings(words)).automaton)
+
     def _forms(self, phrase: str) -> list[str]:
         capitalized = self._model.tgt_text.capitalized(phrase)
         is_allowed = self._glossary.may_be_capitalized(phrase, capitalized)
@@ -95,10 +106,14 @@ class TermFinder:
         :param source_tokens: tokens of the line.
         """
         line = self._plain(line)
-        forbidden = self._everywhere + self._tokens_of(self._glossary.forbidden(line))
+        unwanted = self._glossary.forbidden(line)
+        forbidden = self._everywhere + self._tokens_of(unwanted)
+        automata = self._automata([*self._glossary.forbidden_everywhere, *unwanted])
         all_found = self._glossary.find(line)
         found, beyond = all_found[:MAX_TERMS], all_found[MAX_TERMS:]
-        words = ConstrainedSentence(Constraints(forbidden=forbidden), self.boundaries)
+        words = ConstrainedSentence(
+            Constraints(forbidden=forbidden, automata=automata), self.boundaries
+        )
         choices = [self._alternatives(one, line, words) for one in found]
         possible = [one for one, choice in zip(found, choices, strict=True) if choice]
         wanted = tuple(filter(None, choices))
@@ -106,7 +121,8 @@ class TermFinder:
         annotated = self._annotated(source_tokens, spans, wanted)
         if annotated is not None:
             spans = tuple(annotated.positions(span) for span in spans)
-        constraints = Constraints(wanted, spans, forbidden, strict=self.mode == "strict")
+        is_strict = self.mode == "strict"
+        constraints = Constraints(wanted, spans, forbidden, strict=is_strict, automata=automata)
         impossible = [one.term for one, choice in zip(found, choices, strict=True) if not choice]
         impossible += [one.term for one in beyond]
         sentence = ConstrainedSentence(constraints, self.boundaries)
@@ -273,6 +289,11 @@ class TermFinder:
             return penalty - hypothesis.ranking_score(search)
 
         return sorted(hypotheses, key=rank) if line.terms else list(hypotheses)
+
+
+def _is_unspaced(phrase: str) -> bool:
+    """Return whether no blanks separate a phrase from other words."""
+    return unspaced_characters(phrase[:1]) > 0 and unspaced_characters(phrase[-1:]) > 0
 
 
 def _places_within(tokens: Sequence[int], phrases: Sequence[Tokens], token: int) -> set[int]:

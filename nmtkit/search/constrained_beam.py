@@ -107,7 +107,7 @@ class ConstrainedRows:
         rooms, least = [], []
         for sentence in self._sentences:
             found = Constraints() if sentence is None else sentence.constraints
-            rooms.append(found.room + SLACK if found.terms or found.forbidden else 0)
+            rooms.append(found.room + SLACK if found.terms or found.has_forbidden else 0)
             least.append(found.prefix.length + SLACK if found.prefix else 0)
         return (limits + limits.new_tensor(rooms)).maximum(limits.new_tensor(least))
 

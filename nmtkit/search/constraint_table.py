@@ -9,7 +9,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from nmtkit.search.constraints import ConstrainedSentence, State, Step, Tokens
+from nmtkit.search.constraints import ConstrainedSentence, State, Step
+from nmtkit.search.token_trees import Tokens
 
 MIN_STATES = 256
 """States for which a table has room at first; the room is doubled when it is full."""

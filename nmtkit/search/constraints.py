@@ -5,17 +5,15 @@ A term has alternatives, sequences of tokens; a translation must have one of the
 middle of. Terms share no tokens, and begin and end where words do.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
 
 from nmtkit.search.forced_prefix import PrefixNode
+from nmtkit.search.token_trees import Node, Tokens, add_sequence, follow, forbidden_tree
 from nmtkit.search.word_boundaries import WordBoundaries
-
-Tokens = tuple[int, ...]
 
 ALWAYS = 1_000_000
 """More tokens than any hypothesis may have."""
@@ -30,7 +28,8 @@ class Constraints:
 
     terms: for each term its alternatives. spans: positions of its source tokens. forbidden:
     sequences that must not occur. prefix: what translations begin with. strict: a translation
-    without a term is not finished; else it only has a place in the beam.
+    without a term is not finished; else it only has a place in the beam. automata: nodes before
+    what must not occur in any spelling (`spelled_phrases.py`).
     """
 
     terms: tuple[tuple[Tokens, ...], ...] = ()
@@ -38,9 +37,15 @@ class Constraints:
     forbidden: tuple[Tokens, ...] = ()
     prefix: PrefixNode | None = None
     strict: bool = True
+    automata: tuple[Node, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.terms or self.forbidden or self.prefix)
+        return bool(self.terms or self.has_forbidden or self.prefix)
+
+    @property
+    def has_forbidden(self) -> bool:
+        """Return whether something must not occur."""
+        return bool(self.forbidden or self.automata)
 
     @property
     def tokens(self) -> list[int]:
@@ -54,31 +59,6 @@ class Constraints:
         return sum(max(map(len, term)) for term in self.terms)
 
 
-@dataclass(eq=False)
-class _Node:
-    """A node of the tree of sequences.
-
-    following: the nodes of the next tokens. ends: terms that end here. below: those that end
-    further on. is_end: a forbidden sequence ends here. is_inside: it is within the bytes of a
-    character. steps: by term what `steps_of` has found.
-    """
-
-    following: dict[int, "_Node"] = field(default_factory=dict)
-    ends: set[int] = field(default_factory=set)
-    below: set[int] = field(default_factory=set)
-    is_end: bool = False
-    is_inside: bool = False
-    steps: dict[int, Tokens] = field(default_factory=dict)
-
-    def steps_of(self, term: int) -> Tokens:
-        """Return the tokens that lead on to the end of a term, the same object each time."""
-        if term not in self.steps:
-            nodes = self.following.items()
-            found = (token for token, node in nodes if term in node.ends or term in node.below)
-            self.steps[term] = tuple(found)
-        return self.steps[term]
-
-
 class State(NamedTuple):
     """What a hypothesis has.
 
@@ -90,8 +70,8 @@ class State(NamedTuple):
     """
 
     met: int = 0
-    begun: tuple[tuple[_Node, int], ...] = ()
-    bad: tuple[_Node, ...] = ()
+    begun: tuple[tuple[Node, int], ...] = ()
+    bad: tuple[Node, ...] = ()
     is_open: bool = False
     ended: int = 0
     must_go_on: bool = False
@@ -156,7 +136,7 @@ class StateView(NamedTuple):
     level: int
     idle: tuple[State, State]
     idle_level: int
-    sequences: tuple[dict[int, _Node], ...]
+    sequences: tuple[dict[int, Node], ...]
     rule: Rule
     needed: int
     moves: dict[tuple[Tokens, int], Move]
@@ -170,10 +150,10 @@ class ConstrainedSentence:
         self.constraints = constraints
         self.boundaries = boundaries
         self.opens, self._goes_on = boundaries.opens, boundaries.goes_on
-        self._terms, self._bad = _Node(), _forbidden_tree(constraints.forbidden)
+        self._terms, self._bad = Node(), forbidden_tree(constraints.forbidden)
         for number, alternatives in enumerate(constraints.terms):
             for tokens in alternatives:
-                *path, last = _nodes(self._terms, tokens)
+                *path, last = add_sequence(self._terms, tokens)
                 last.ends.add(number)
                 for length, node in enumerate(path, start=1):
                     node.is_inside = boundaries.ends_inside(tokens[:length])
@@ -190,7 +170,7 @@ class ConstrainedSentence:
     @property
     def has_only_prefix(self) -> bool:
         """Whether nothing is constrained behind the prefix."""
-        return not self.constraints.terms and not self.constraints.forbidden
+        return not self.constraints.terms and not self.constraints.has_forbidden
 
     @property
     def levels(self) -> int:
@@ -280,7 +260,8 @@ class ConstrainedSentence:
         view = self._views.get(state)
         if view is None:
             begun = (*(node for node, _ in state.begun), *state.bad)
-            following = [node.following for node in (self._terms, self._bad, *begun)]
+            roots = (self._terms, self._bad, *self.constraints.automata)
+            following = [node.following for node in (*roots, *begun)]
             rule, needed = self._new_rule(state)
             idle_level = state.met.bit_count()
             view = self._views[state] = StateView(
@@ -365,7 +346,7 @@ class ConstrainedSentence:
 
     def _ends_of_forbidden(self, state: State) -> Iterator[int]:
         """Yield the tokens that would end a forbidden sequence and its word."""
-        for node in (self._bad, *state.bad):
+        for node in (self._bad, *self.constraints.automata, *state.bad):
             for token, after in node.following.items():
                 inside = node is self._bad and state.is_open and self._goes_on[token]
                 if after.is_end and not inside and not self.opens[token]:
@@ -377,18 +358,19 @@ class ConstrainedSentence:
         :param ends: end a term where that can be.
         """
         inside = state.is_open and self._goes_on[token]
-        fresh: list[tuple[_Node, int]] = []
+        fresh: list[tuple[Node, int]] = []
         if not inside and token in self._terms.following:
             node = self._terms.following[token]
             known = node.ends | node.below
             fresh = [(self._terms, term) for term in order if term in known]
-        reached = _follow((*state.begun, *fresh), token)
+        reached = follow((*state.begun, *fresh), token)
         ending = ((node, term) for node, term, _ in reached if term in node.ends)
         ended = next(ending, None) if ends else None
         last = 0 if ended is None else 1 << ended[1]
         before_last = state.met & ~state.ended if self._goes_on[token] else state.met
-        bad_nodes = (*state.bad, *([] if inside else [self._bad]))
-        bad = [node.following[token] for node in bad_nodes if token in node.following]
+        bad_nodes = (*state.bad, *self.constraints.automata, *([] if inside else [self._bad]))
+        found = (node.following[token] for node in bad_nodes if token in node.following)
+        bad = list(dict.fromkeys(found))
         after = State(
             before_last | last,
             () if ended else tuple((node, term) for node, term, _ in reached),
@@ -403,38 +385,10 @@ class ConstrainedSentence:
         _, term, before = next((one for one in reached if one[:2] == ended), reached[0])
         return Move(after, before.steps_of(term), term, self._begins_later(state, before))
 
-    def _begins_later(self, state: State, node: _Node) -> bool:
+    def _begins_later(self, state: State, node: Node) -> bool:
         """Return whether what goes on from a node begins after what is begun first, or now.
 
         In "la salle de la", of a term "la salle de la ville", "salle" could go on from the last
         "la". Sequences that begin at the same token are at the same node.
         """
         return not state.begun or node is not state.begun[0][0]
-
-
-@lru_cache(maxsize=64)
-def _forbidden_tree(forbidden: tuple[Tokens, ...]) -> _Node:
-    """Return the tree of forbidden sequences, which many sentences share."""
-    root = _Node()
-    for tokens in forbidden:
-        _nodes(root, tokens)[-1].is_end = True
-    return root
-
-
-def _nodes(root: _Node, tokens: Sequence[int]) -> list[_Node]:
-    """Add a sequence to a tree; return its nodes."""
-    nodes = []
-    for token in tokens:
-        root = root.following.setdefault(token, _Node())
-        nodes.append(root)
-    return nodes
-
-
-def _follow(begun: Iterable[tuple[_Node, int]], token: int) -> list[tuple[_Node, int, _Node]]:
-    """Return the nodes that a token leads to, with their terms and the nodes before."""
-    followed = ((node.following.get(token), term, node) for node, term in begun)
-    return [
-        (after, term, node)
-        for after, term, node in followed
-        if after is not None and (term in after.ends or term in after.below)
-    ]

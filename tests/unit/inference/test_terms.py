@@ -64,6 +64,18 @@ def test_forbidden_words_may_not_have_a_capital(
     assert set(line.constraints.forbidden) == {tuple(ids([word])) for word in words}
 
 
+@pytest.mark.parametrize("term", ["", "b"])
+def test_forbidden_words_are_in_no_longer_word_without_blanks(
+    make_model: MakeModel, term: str
+) -> None:
+    model = make_model(1, src="a b", tgt="クリ ック クリックする を w")
+    words = finder(model, Term(term, (), ("クリック", "w")))
+    allows, ids = words.find("b", ["b"]).sentence.allows, model.tgt_vocab.ids
+    for text in ("クリックする", "を クリ ック", "を w"):
+        assert not allows(ids(text.split()))
+    assert allows(ids("クリ を ック".split())) and allows(ids(["クリ"]))
+
+
 def test_impossible_terms_are_named(model: LoadedModel) -> None:
     unknown, forbidden = Term("a", ("q",)), Term("b", ("x", "x y"), ("x",))
     line = finder(model, unknown, forbidden).find("a b", ["a", "b"])

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nmtkit.search.constraints import ConstrainedSentence, Constraints, State, Tokens
+from nmtkit.search.constraints import ConstrainedSentence, Constraints, State
 from nmtkit.search.forced_prefix import chain
+from nmtkit.search.token_trees import Tokens
 from nmtkit.search.word_boundaries import WordBoundaries
 
 WORDS = WordBoundaries.none(8)

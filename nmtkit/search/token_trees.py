@@ -1,0 +1,60 @@
+"""Trees of sequences of tokens: terms, and what is forbidden."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+Tokens = tuple[int, ...]
+
+
+@dataclass(eq=False)
+class Node:
+    """A node of the tree of sequences.
+
+    following: the nodes of the next tokens. ends: terms that end here. below: those that end
+    further on. is_end: a forbidden sequence ends here. is_inside: it is within the bytes of a
+    character. steps: by term what `steps_of` has found.
+    """
+
+    following: dict[int, "Node"] = field(default_factory=dict)
+    ends: set[int] = field(default_factory=set)
+    below: set[int] = field(default_factory=set)
+    is_end: bool = False
+    is_inside: bool = False
+    steps: dict[int, Tokens] = field(default_factory=dict)
+
+    def steps_of(self, term: int) -> Tokens:
+        """Return the tokens that lead on to the end of a term, the same object each time."""
+        if term not in self.steps:
+            nodes = self.following.items()
+            found = (token for token, node in nodes if term in node.ends or term in node.below)
+            self.steps[term] = tuple(found)
+        return self.steps[term]
+
+
+@lru_cache(maxsize=64)
+def forbidden_tree(forbidden: tuple[Tokens, ...]) -> Node:
+    """Return the tree of forbidden sequences, which many sentences share."""
+    root = Node()
+    for tokens in forbidden:
+        add_sequence(root, tokens)[-1].is_end = True
+    return root
+
+
+def add_sequence(root: Node, tokens: Sequence[int]) -> list[Node]:
+    """Add a sequence to a tree; return its nodes."""
+    nodes = []
+    for token in tokens:
+        root = root.following.setdefault(token, Node())
+        nodes.append(root)
+    return nodes
+
+
+def follow(begun: Iterable[tuple[Node, int]], token: int) -> list[tuple[Node, int, Node]]:
+    """Return the nodes that a token leads to, with their terms and the nodes before."""
+    followed = ((node.following.get(token), term, node) for node, term in begun)
+    return [
+        (after, term, node)
+        for after, term, node in followed
+        if after is not None and (term in after.ends or term in after.below)
+    ]
