@@ -49,7 +49,7 @@ MAX_VALIDATIONS = 10
 VALIDATION_SHARE = 0.03
 """Share of the time that validations may take."""
 
-COST_OF_VALIDATION, COST_OF_TRANSLATION = 0.35, 3.0
+COST_OF_VALIDATION, COST_OF_TRANSLATION = 0.5, 3.0
 """Time in which the cost of a dev token is measured, and in which it is translated with beam 1, by
 the time of a training token."""
 
@@ -128,6 +128,16 @@ class CorpusFigures(NamedTuple):
         return (self.src_words + self.tgt_words) * size + 37 * size * size
 
 
+def validation_tokens(dev_tokens: int, translated: bool) -> float:
+    """Return how many tokens could be trained on in the time of a validation.
+
+    :param dev_tokens: target tokens of the dev set.
+    :param translated: the dev set is translated, too.
+    """
+    cost = COST_OF_VALIDATION + (COST_OF_TRANSLATION if translated else 0.0)
+    return cost * max(dev_tokens, 1)
+
+
 class SpeedModel(NamedTuple):
     """Time of a target token: `fixed` seconds, and `per_product` for each million multiplications.
 
@@ -185,8 +195,13 @@ class Plan:
 
     def _validation_tokens(self, translated: bool) -> float:
         """Return how many tokens could be trained on in the time of a validation."""
-        cost = COST_OF_VALIDATION + (COST_OF_TRANSLATION if translated else 0.0)
-        return cost * max(self.figures.dev_tokens, 1)
+        return validation_tokens(self.figures.dev_tokens, translated)
+
+    @property
+    def validation_share(self) -> float:
+        """Share of the time that all validations take; of a large dev set more than is aimed at."""
+        validated = self.validations * self._validation_tokens(self.measures_bleu)
+        return TRAINING_SHARE * validated / max(self.tokens, 1.0)
 
     @property
     def epochs(self) -> float:

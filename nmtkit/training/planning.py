@@ -34,6 +34,9 @@ RECIPE = "rnnsearch-modern"
 PROBES = (128, 384)
 """Sizes whose speed is measured; that of the others follows from their multiplications."""
 
+LARGE_VALIDATION_SHARE = 0.1
+"""Share of the time from which on a validation is worth a warning."""
+
 SHARE_TO_MEASURE = 0.02
 """Share of the time that all measurements take, ..."""
 
@@ -161,6 +164,16 @@ class Planner:
             f" {format_duration(COOLDOWN_SHARE * self.seconds)} the learning rate falls to 0",
             f"twice the time: {double.size} units, {double.epochs:.1f} epochs, and a perplexity"
             f" lower by about {100 * gain:.0f} %",
+        ]
+
+    def warnings(self, plan: Plan) -> list[str]:
+        """Return what keeps a plan from making good use of the time."""
+        if plan.validation_share < LARGE_VALIDATION_SHARE:
+            return []
+        return [
+            f"validating takes about {100 * plan.validation_share:.0f} % of the time, as the dev"
+            f" set has {self.figures.dev_tokens:,} target tokens; a smaller one leaves more for"
+            " training"
         ]
 
 

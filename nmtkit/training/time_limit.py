@@ -2,6 +2,7 @@
 
 import bisect
 import collections
+import math
 
 from nmtkit.config import TrainingConfig
 from nmtkit.training.schedule import Schedule
@@ -16,44 +17,79 @@ TOLERANCE_OF_REST = 0.1
 """Share of the time that is left by which it may differ: what is far away can be mended later."""
 
 ASSUMED_VALIDATION = 0.02
-"""Share of the time that a validation is assumed to take before there is one."""
+"""Least share of the time that a validation is assumed to take before there is one."""
+
+SKIPPED_SHARE = 0.25
+"""Share of the updates between two validations. A validation that is nearer to the end is left out,
+as the one at the end would measure the same again."""
 
 RECENT_UPDATES = 200
 """Updates by whose mean time those that follow are estimated: several pools of short batches."""
 
 
+def last_validation_before(end: int, every: int) -> int:
+    """Return the updates after which no validation is due until the one at the end.
+
+    :param every: number of updates between two validations.
+    """
+    return end - math.ceil(SKIPPED_SHARE * every)
+
+
 class Costs:
-    """Seconds that the parts of a training take, by those measured so far."""
+    """Seconds that the parts of a training take, by those measured so far.
+
+    validation_tokens: tokens that can be trained on in the time of a validation, about.
+    """
 
     def __init__(self, validation: float, validate_every: int) -> None:
         """Start without measurements.
 
-        :param validation: seconds that a validation, with saving, is assumed to take.
+        :param validation: seconds that a validation, with saving, is assumed to take at least.
         :param validate_every: number of updates between two validations.
         """
-        self.validation = validation
         self.validate_every = validate_every
-        self._updates = collections.deque[float](maxlen=RECENT_UPDATES)
+        self.validation_tokens = 0.0
+        self._assumed_validation = validation
+        self._validation: float | None = None
+        self._updates = collections.deque[tuple[float, int]](maxlen=RECENT_UPDATES)
 
-    def add_update(self, seconds: float) -> None:
-        """Take the time of an update into account."""
-        self._updates.append(seconds)
+    def add_update(self, seconds: float, tokens: int) -> None:
+        """Take the time of an update into account.
+
+        :param tokens: target tokens that were trained on.
+        """
+        self._updates.append((seconds, tokens))
 
     def add_validation(self, seconds: float) -> None:
         """Take the time of a validation into account."""
-        self.validation = seconds
+        self._validation = seconds
+
+    @property
+    def validation(self) -> float:
+        """Seconds of a validation: of the last one, or before it by the speed of the updates."""
+        if self._validation is not None:
+            return self._validation
+        tokens = sum(tokens for _, tokens in self._updates)
+        expected = self.validation_tokens * self._seconds() / max(tokens, 1)
+        return max(self._assumed_validation, expected)
+
+    def _seconds(self) -> float:
+        """Return the seconds of the last updates."""
+        return sum(seconds for seconds, _ in self._updates)
 
     @property
     def update(self) -> float:
         """Mean seconds of the last updates."""
-        return sum(self._updates) / max(len(self._updates), 1)
+        return self._seconds() / max(len(self._updates), 1)
 
     def between(self, updates: int, end: int) -> float:
         """Return the expected seconds from now to the end, with the validation there.
 
         :param updates: number of updates so far.
         """
-        validations = -(-end // self.validate_every) - updates // self.validate_every
+        every = self.validate_every
+        before_the_end = last_validation_before(end, every) // every - updates // every
+        validations = max(before_the_end, 0) + 1
         return (end - updates) * self.update + validations * self.validation
 
     def end_within(self, seconds: float, updates: int) -> int:

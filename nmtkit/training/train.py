@@ -19,7 +19,7 @@ import torch
 from torch import nn
 
 from nmtkit import __version__
-from nmtkit.config import Config
+from nmtkit.config import Config, TrainingConfig
 from nmtkit.config_io import override_strings
 from nmtkit.data.corpus import Corpus
 from nmtkit.data.manifest import corpus_segments, read_manifest
@@ -44,6 +44,7 @@ from nmtkit.training.informed_start import (
 from nmtkit.training.initial_model import InitialModel
 from nmtkit.training.learning_curve import read_curve
 from nmtkit.training.metrics_logger import MetricsLogger, NullMetricsLogger
+from nmtkit.training.plan import validation_tokens
 from nmtkit.training.schedule import Schedule
 from nmtkit.training.start_checks import check_ranks_data
 from nmtkit.training.stopwatch import Stopwatch
@@ -310,12 +311,21 @@ def _build_trainer(
         check_lock,
         dev.checksum,
     )
+    _expect_validations(trainer, config.training, dev)
     trainer.gradient.sample_words(word_sampler(config.training, vocabularies[1]))
     inform_start(model, trainer.gradient, word_pairs, vocabularies[1], config.training)
     term_words = TermWords.of(*vocabularies)
     if term_words is not None:
         tie_term_words(model, trainer.optimizer, term_words)
     return trainer
+
+
+def _expect_validations(trainer: Trainer, config: TrainingConfig, dev: Corpus) -> None:
+    """Tell the time limit how long a validation takes, before there is one."""
+    if trainer.time_limit is not None:
+        translated = config.dev_bleu or config.early_stopping_metric == "chrf"
+        tokens = validation_tokens(len(dev.tgt.ids), translated)
+        trainer.time_limit.costs.validation_tokens = tokens
 
 
 def _parameter_count(model: nn.Module) -> int:

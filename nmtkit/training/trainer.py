@@ -48,7 +48,7 @@ from nmtkit.training.resume_checks import (
 from nmtkit.training.schedule import Schedule
 from nmtkit.training.signals import StopSignals
 from nmtkit.training.stopwatch import Stopwatch
-from nmtkit.training.time_limit import TimeLimit
+from nmtkit.training.time_limit import TimeLimit, last_validation_before
 from nmtkit.training.validation import Validation, swapped_parameters
 
 log = logging.getLogger("nmtkit")
@@ -203,7 +203,7 @@ class Trainer:
                     self.progress, update.cost, update.tokens, update.norm
                 )
                 if self.time_limit is not None:
-                    self.time_limit.costs.add_update(seconds)
+                    self.time_limit.costs.add_update(seconds, update.tokens)
                     self._revise_schedule(self.time_limit)
                 validation_due = self._validation_due(previous) or bool(self._used_up())
                 if validation_due:
@@ -386,13 +386,16 @@ class Trainer:
         return [*self._used_up(), *(["training.patience"] if has_stopped_early else [])]
 
     def _validation_due(self, previous: Progress) -> bool:
-        """Return whether a validation is due after the last update.
+        """Return whether a validation is due after the last update, besides that at the end.
 
         :param previous: progress before the last update.
         """
         every = self.config.validate_epochs
         if not every:
-            return self.progress.updates % self.config.validate_every == 0
+            updates, every_updates = self.progress.updates, self.config.validate_every
+            end = self.schedule.end
+            follows = end and updates > last_validation_before(end, every_updates)
+            return updates % every_updates == 0 and not follows
         old, new = (self.batches.epochs(p.position) // every for p in (previous, self.progress))
         return new > old
 

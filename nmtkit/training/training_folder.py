@@ -152,6 +152,8 @@ class TrainingFolder:
         )
         plan = planner.plan()
         self.plan = planner.describe(plan)
+        for warning in planner.warnings(plan):
+            log.warning("%s", warning)
         for sentence in self.plan:
             log.info("%s", sentence)
         return planner.settings(plan)

@@ -1,5 +1,6 @@
 """Planning on machines of given speeds."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -101,3 +102,19 @@ def test_a_size_that_is_asked_for_is_planned(
     assert planner.plan().size == size
     model = planner.settings(planner.plan()).model
     assert {model.hidden, model.embedding, model.align, model.maxout} == {size}
+
+
+def test_a_dev_set_that_takes_much_of_the_time_is_warned_of(
+    prepared: Path, machine: list[Config]
+) -> None:
+    planner = Planner(prepared, 600.0, device="cpu")
+    assert planner.warnings(planner.plan()) == []
+    for side in ("src", "tgt"):
+        (prepared / f"dev.{side}").write_text("a b c d e\n" * 5000)
+    planner = Planner(prepared, 1.0, device="cpu")
+    [warning] = planner.warnings(planner.plan())
+    assert re.fullmatch(
+        r"validating takes about \d+ % of the time, as the dev set has 30,000 target tokens; a"
+        r" smaller one leaves more for training",
+        warning,
+    )

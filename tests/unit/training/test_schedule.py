@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from nmtkit.config import TrainingConfig
 from nmtkit.errors import ConfigError
 from nmtkit.training.schedule import Point, Schedule
-from nmtkit.training.time_limit import Costs, TimeLimit
+from nmtkit.training.time_limit import Costs, TimeLimit, last_validation_before
 
 POINTS = ("0:0.01", "100:1.0", "600:1.0", "1000:0.0")
 
@@ -71,7 +71,7 @@ def run(
     while not (schedule.end and updates >= schedule.end) and updates < most:
         seconds = update[updates * len(update) // 1000 % len(update)]
         updates, used = updates + 1, used + seconds
-        limit.costs.add_update(seconds)
+        limit.costs.add_update(seconds, 700)
         schedule = limit.revise(schedule, updates, used)
         if updates % every == 0 or updates == schedule.end:
             used += validation
@@ -120,7 +120,7 @@ def test_a_steady_machine_needs_no_second_plan() -> None:
 
 def test_a_time_that_is_over_ends_after_the_next_update() -> None:
     limit = TimeLimit(60.0, 0.4, Costs(2.0, validate_every=250))
-    limit.costs.add_update(0.1)
+    limit.costs.add_update(0.1, 700)
     assert limit.revise(Schedule([]), 7, used=70.0).end == 8
 
 
@@ -135,3 +135,20 @@ def test_the_learning_rate_has_fallen_below_a_share_after_its_last_highest_point
     assert [schedule.has_fallen(u, 1.0) for u in updates] == [False] * 4 + [True] * 4
     assert [schedule.has_fallen(u, 0.25) for u in updates] == [False] * 6 + [True] * 2
     assert not Schedule([]).has_fallen(5, 1.0)  # it has no end yet
+
+
+def test_the_first_validation_takes_what_the_updates_promise() -> None:
+    """A large dev set, whose only validation is the last step, took the training over its time."""
+    costs = Costs(2.0, validate_every=1000)
+    costs.validation_tokens = 70_000
+    used, _ = run(TimeLimit(120.0, 0.4, costs), [0.2], 20.0, every=1000)  # 3,500 tokens/s
+    assert 0.97 * 120.0 <= used <= 120.0
+    assert Costs(2.0, validate_every=10).validation == 2.0
+
+
+def test_no_validation_comes_shortly_before_that_at_the_end() -> None:
+    assert [last_validation_before(100, every) for every in (1, 10, 80)] == [99, 97, 80]
+    costs = Costs(2.0, validate_every=80)
+    costs.add_update(1.0, 700)
+    assert costs.between(70, 100) == 30 + 2 * 2
+    assert costs.between(70, 99) == costs.between(80, 109) == 29 + 2

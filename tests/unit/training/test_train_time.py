@@ -263,3 +263,13 @@ def test_without_a_time_a_training_goes_on_to_the_other_limits(run: Run) -> None
     result = run("model", "training.max_updates=90")
     assert result.updates == 90 > first.updates
     assert not read_config(result.folder).training.schedule
+
+
+def test_a_validation_shortly_before_the_last_one_is_left_out(run: Run) -> None:
+    """The end moves while a machine becomes faster or slower, also past a planned validation."""
+    every = run("first", "training.validate_every=1000", time=LIMIT).updates - 2
+    folder = run("second", f"training.validate_every={every}", time=LIMIT).folder
+    rows = map(json.loads, (folder / "metrics.jsonl").read_text().splitlines())
+    validated = [row["update"] for row in rows if row["kind"] == "validation"]
+    assert len(validated) == 1
+    assert every < validated[0] <= every + 3
