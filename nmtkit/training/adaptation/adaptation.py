@@ -24,6 +24,7 @@ from nmtkit.training.adaptation.corrections import (
     corpus_of,
     read_pairs,
     usable_corrections,
+    warn_if_swapped,
 )
 from nmtkit.training.adaptation.examiner import (
     Examiner,
@@ -112,6 +113,7 @@ class Adaptation:
             files = [stack.enter_context(HashedFile(path)) for path in request.data]
             pairs = read_pairs(files, (text.src_language, text.tgt_language))
             self.inputs = {str(file): file.sha256() for file in files}
+        warn_if_swapped(pairs, self.model, request.data)
         corrections = usable_corrections(pairs, self.model, request.tag, request.data)
         if len(corrections) <= FEW:
             return corrections, []
@@ -147,6 +149,7 @@ class Adaptation:
             pairs = read_pairs(files, (text.src_language, text.tgt_language))
             if not pairs:
                 raise DataError(f"{', '.join(map(str, files))}: no pairs; give a guard with some")
+            warn_if_swapped(pairs, self.model, files)
             guards.append(TestSet.of(Kind.GUARD, ", ".join(map(str, files)), pairs))
         if not guards and self.replay is not None:
             pairs = self.replay.dev_pairs(self.model, DEV_LINES)

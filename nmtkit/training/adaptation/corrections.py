@@ -13,6 +13,7 @@ import numpy as np
 
 from nmtkit.data.corpus import Corpus, Side
 from nmtkit.errors import DataError
+from nmtkit.inference.side_check import swapped_sides
 from nmtkit.io.bitext import read_bitext
 from nmtkit.io.inputs import Source
 from nmtkit.io.lines import decode_line
@@ -109,6 +110,18 @@ def usable_corrections(
     unknown = [item.pair for item in corrections if UNK in item.tgt]
     _report(unknown, "has characters or words that the model cannot write; it cannot come out")
     return corrections
+
+
+def warn_if_swapped(pairs: Sequence[Pair], model: LoadedModel, files: Sequence[str | Path]) -> None:
+    """Warn if the sides are in each other's place, as columns of a TSV file often are.
+
+    :param files: the source file and the target file, or one that holds both, for the message.
+    """
+    sides = (files[0], files[-1]) if len(files) > 1 else ("the sources", f"targets of {files[0]}")
+    names = str(sides[0]), str(sides[1])
+    warning = swapped_sides(model, names, (p.src for p in pairs), (p.tgt for p in pairs))
+    if warning is not None:
+        log.warning("%s", warning)
 
 
 def _words(text: str) -> str:

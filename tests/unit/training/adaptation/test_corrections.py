@@ -11,6 +11,7 @@ from nmtkit.training.adaptation.corrections import (
     corpus_of,
     read_pairs,
     usable_corrections,
+    warn_if_swapped,
 )
 
 LANGUAGES = ("en", "fr")
@@ -105,3 +106,19 @@ def test_the_corpus_in_memory_has_the_ids(model):
     assert len(corpus) == 2
     for index, item in enumerate(found):
         assert tuple(corpus.src[index]) == item.src and tuple(corpus.tgt[index]) == item.tgt
+
+
+@pytest.mark.parametrize(
+    ("files", "names"),
+    [
+        (["c.tsv"], ("the sources", "targets of c.tsv")),
+        (["c.en", "c.fr"], ("c.en", "c.fr")),
+    ],
+)
+def test_columns_in_each_others_place_are_warned_of(model, caplog, files, names):
+    pairs = pairs_of(*[("a b c d e", "v w x y z")] * 10)
+    warn_if_swapped(pairs, model, files)
+    assert caplog.messages == []
+    warn_if_swapped([Pair(pair.tgt, pair.src, pair.where) for pair in pairs], model, files)
+    (message,) = caplog.messages
+    assert message.startswith(f"{names[0]} and {names[1]} look swapped: of the words of {names[0]}")
