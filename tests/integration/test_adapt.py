@@ -135,6 +135,16 @@ def test_tmx_corrections_are_read(model, nmtkit, tmp_path):
     assert "of 3 corrections come out right, before 0" in result.stderr
 
 
+def test_corrections_that_come_out_right_before_are_named_so(model, corpus, nmtkit, tmp_path):
+    lines = (corpus / "test.en").read_text().splitlines()
+    said = nmtkit("translate", "-m", model, corpus / "test.en").stdout.splitlines()
+    pairs = [pair for pair in zip(lines, said, strict=True) if pair[1]]
+    data = write_tsv(tmp_path / "corrections.tsv", pairs)
+    result = nmtkit("adapt", model, "--data", data, "-o", tmp_path / "new", *TIME)
+    assert "all corrections came out right before, so that nothing could be won" in result.stderr
+    assert "give more of them" not in result.stderr
+
+
 def test_unusable_lines_are_reported_with_file_and_line(model, nmtkit, tmp_path):
     long = " ".join(["one"] * 99)
     pairs = [*PAIRS, ("two", ""), (long, "un"), ("six", "inconnu"), ("nine", "neuf")]

@@ -185,7 +185,9 @@ class Adaptation:
         )
         report = self._report(trial, tuner.updates)
         refuse_loss(report, request.allow_loss, request.output)
-        if trial.gain <= 0 and (self.is_few is False or report.right_after == report.right_before):
+        if report.right_before == report.corrections:
+            log.warning("all corrections came out right before, so that nothing could be won")
+        elif trial.gain <= 0 and report.right_after == report.right_before:
             log.warning("nothing was won on the corrections; give more of them, or more --time")
         self._write(interpolate(self.old, new, trial.point), report)
         return AdaptationResult(request.output, report)
