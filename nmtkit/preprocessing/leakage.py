@@ -146,12 +146,13 @@ def log_leaks(counts: LeakCounts, samples: Sequence[Sample], policy: str) -> Non
     for name, (pairs, sources, targets) in counts.rows():
         logger.warning(
             "%s of the training data also %s in %s; with the source side alone %s, with the target"
-            " side alone %s", counted(pairs, "pair"), "stands" if pairs == 1 else "stand", name,
-            f"{sources:,}", f"{targets:,}",
+            " side alone %s", counted(pairs, "pair") if pairs else "no pair",
+            "stand" if pairs > 1 else "stands", name, f"{sources:,}", f"{targets:,}",
         )  # fmt: skip
     if counts.rows() and policy == "report":
+        option = "drop" if any(pairs for _, (pairs, *_) in counts.rows()) else "drop-any"
         first = min(samples, key=lambda sample: (sample.file, sample.line))
         logger.warning(
-            "scores on text that was trained on say nothing; drop such pairs with --leakage drop"
-            " (for example %s:%s: %s)", first.file, first.line, first.src,
+            "scores on text that was trained on say nothing; drop such pairs with --leakage %s"
+            " (for example %s:%s: %s)", option, first.file, first.line, first.src,
         )  # fmt: skip

@@ -11,6 +11,8 @@ from nmtkit.errors import OutputError
 from nmtkit.preprocessing import api
 from nmtkit.preprocessing import prepare as prepare_module
 from nmtkit.preprocessing.duplicates import DigestSet, digest
+from nmtkit.preprocessing.leakage import Leak, LeakCounts, log_leaks
+from nmtkit.preprocessing.tally import Sample
 
 PAIRS = [
     ("A dog runs.", "Un chien court."),
@@ -77,6 +79,24 @@ def test_leakage_is_reported_and_dropped_on_request(
     assert manifest["splits"]["train"]["pairs"] == kept
     assert "1 pair of the training data also stands in dev" in caplog.text
     assert not (tmp_path / "out" / "leakage.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("names", "told", "option"),
+    [
+        (["dev"], "1 pair of the training data also stands in dev; with the source side alone 1",
+         "--leakage drop (for"),
+        ([], "no pair of the training data also stands in dev; with the source side alone 1",
+         "--leakage drop-any (for"),
+    ],
+)  # fmt: skip
+def test_the_option_that_is_named_drops_what_was_found(
+    names: list[str], told: str, option: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    counts = LeakCounts()
+    counts.add(Leak(tuple(names), ("dev",), tuple(names)))
+    log_leaks(counts, [Sample(1, "", "a.en", 7, "A cat.", "Un chat.")], "report")
+    assert told in caplog.messages[0] and option in caplog.messages[1]
 
 
 def test_a_dry_run_writes_only_the_report(tmp_path: Path) -> None:
