@@ -235,9 +235,10 @@ class _FolderWriter:
         counts = {"train": SplitCounts.sum(parts)}
         if not counts["train"].pairs:
             files = ", ".join(str(file) for corpus in corpora for file in corpus.files)
+            read, reasons = f"{counts['train'].read:,}", counts["train"].reasons()
             raise DataError(
-                f"{files}: no training pair is left of {counts['train'].read:,}; look at the files,"
-                " and at --max-length and --max-ratio"
+                f"{files}: no training pair is left of {read}{reasons}; look at the files, and at"
+                " --max-length, --max-ratio, --clean and --leakage"
             )
         if settings.held_out:
             outputs = self._paths(train), self._paths(dev)

@@ -90,17 +90,19 @@ class SplitCounts:
             total.tokens += part.tokens
         return total
 
+    def reasons(self) -> str:
+        """Return how many pairs were dropped by which rule, in parentheses; "" if none was."""
+        reasons = [f"{count:,} {rule}" for rule, count in sorted(self.dropped.items()) if count]
+        reasons += [f"{self.held_out:,} held out"] if self.held_out else []
+        return f" (dropped: {', '.join(reasons)})" if reasons else ""
+
     def summary(self, name: str) -> str:
         """Format the counts in one line for the log.
 
         :param name: name of the split.
         """
-        kept = f"{name}: {self.pairs:,} of {self.read:,} pairs"
-        reasons = [f"{count:,} {rule}" for rule, count in sorted(self.dropped.items()) if count]
-        reasons += [f"{self.held_out:,} held out"] if self.held_out else []
-        if reasons:
-            return f"{kept} (dropped: {', '.join(reasons)})"
-        if self.replaced:
+        kept = f"{name}: {self.pairs:,} of {self.read:,} pairs{self.reasons()}"
+        if self.replaced and not self.reasons():
             return f"{kept}; {self.replaced:,} not UTF-8, kept with replacement characters"
         return kept
 

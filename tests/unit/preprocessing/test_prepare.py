@@ -256,9 +256,19 @@ def test_missing_files_and_codes(tmp_path: Path, train: Files) -> None:
 
 def test_no_training_pair_left_is_an_error(tmp_path: Path, train: Files) -> None:
     for settings in (PrepareSettings(max_length=1), PrepareSettings(JOINT, max_length=1, merges=3)):
-        with pytest.raises(DataError, match="no training pair is left of 9"):
+        with pytest.raises(
+            DataError, match=r"no training pair is left of 9 \(dropped: 2 empty, 7 long"
+        ):
             prepare(settings, tmp_path / "out", train)
         assert alone(tmp_path)
+
+
+def test_no_training_pair_left_names_the_rule(tmp_path: Path, train: Files) -> None:
+    """All pairs stand in the dev set, and the advice was to raise the limits of length."""
+    settings = PrepareSettings(leakage="drop")
+    with pytest.raises(DataError, match=r"left of 9 \(dropped: .*leak\); .* --leakage$"):
+        prepare(settings, tmp_path / "out", train, dev=train)
+    assert alone(tmp_path)
 
 
 @pytest.mark.parametrize(
