@@ -30,7 +30,21 @@ TERMS_AUGMENT = ("data.terms_augment=0.3",)
 
 
 @declare_command(
-    rules=[exclusive("--time", "--updates")], renamed=[Renamed("-s {KEY=VALUE}", "-S {KEY=VALUE}")]
+    rules=[
+        exclusive("--time", "--updates"),
+        exclusive(
+            "--show-config",
+            "--time",
+            because="the plan needs the corpus and the machine; config.toml in the model folder has"
+            " its settings once the training has begun",
+        ),
+        exclusive(
+            "--show-config",
+            "--updates",
+            because="the settings without it are shown; give it when you train",
+        ),
+    ],
+    renamed=[Renamed("-s {KEY=VALUE}", "-S {KEY=VALUE}")],
 )
 @click.argument("prepared", type=PathName(path_type=Path, file_okay=False), required=False)
 @group(
