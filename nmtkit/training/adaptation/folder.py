@@ -19,6 +19,7 @@ from nmtkit.io.parameters import (
     save_parameters,
     tensors_sha256,
 )
+from nmtkit.io.temporary import hidden_name
 from nmtkit.model_folder import (
     PROVENANCE_FILE,
     LoadedModel,
@@ -40,7 +41,7 @@ def check_output(output: Path, model_folder: Path, force: bool) -> None:
     """Check that the new folder can be written, before anything is computed.
 
     :raises OutputError: it exists and `force` is not given, is something else, is in a folder that
-        does not exist, or is that of the old model.
+        does not exist or cannot be written, or is that of the old model.
     :raises ModelError: a training runs there.
     """
     real_output = Path(os.path.realpath(output))  # never raises, even if links form a loop
@@ -50,6 +51,7 @@ def check_output(output: Path, model_folder: Path, force: bool) -> None:
         raise OutputError(
             f"{output}: cannot be written: its parent folder does not exist; make it first"
         )
+    _check_parent(output, real_output)
     if not output.exists() or (output.is_dir() and not any(output.iterdir())):
         return
     if not (output / "config.toml").is_file() or (output / MANIFEST_FILE).exists():
@@ -58,6 +60,20 @@ def check_output(output: Path, model_folder: Path, force: bool) -> None:
         raise OutputError(f"{output}: exists already; use --force to replace it")
     if is_locked(output):
         raise ModelError(f"{output}: a training runs there; wait for it, or give another -o")
+
+
+def _check_parent(output: Path, real_output: Path) -> None:
+    """Make and remove a folder beside the new one, as writing it will.
+
+    :param real_output: `output` with symbolic links resolved.
+    :raises OutputError: it cannot be made.
+    """
+    hidden = hidden_name(real_output)
+    try:
+        hidden.mkdir()
+        hidden.rmdir()
+    except OSError as error:
+        raise OutputError(f"{output}: cannot be written: {error.strerror}") from error
 
 
 def adapt_command(

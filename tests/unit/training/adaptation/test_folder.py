@@ -1,5 +1,6 @@
 """The folder that an adaptation writes: where it may be, and what it says of itself."""
 
+import errno
 import shlex
 from pathlib import Path
 
@@ -53,6 +54,18 @@ def test_the_old_model_and_folders_around_it_are_refused(model, tmp_path):
 def test_a_missing_parent_is_an_error(model, tmp_path):
     with pytest.raises(OutputError, match="parent folder does not exist"):
         check_output(tmp_path / "none" / "new", model, force=False)
+
+
+def test_a_parent_that_cannot_be_written_is_an_error(model, tmp_path, monkeypatch):
+    def refuse(self: Path, *_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    with pytest.raises(OutputError, match="new: cannot be written: Permission denied"):
+        check_output(tmp_path / "new", model, force=False)
+    monkeypatch.undo()
+    check_output(tmp_path / "new", model, force=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
 def test_the_command_line_can_be_typed_again():
