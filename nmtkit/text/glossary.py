@@ -118,6 +118,9 @@ class Glossary:
         """Return whether a forbidden word is allowed with a capital.
 
         It is if its entry says that capitals count, or if another entry wants it so.
+
+        :param word: as it is forbidden.
+        :param capitalized: the same with a capital.
         """
         return word in self._exact or capitalized in self._wanted
 

@@ -79,7 +79,7 @@ COMMANDS: dict[str, tuple[list[object], str]] = {
     "prepare": (
         ["prepare", "--train", "SRC", "TGT", "-o", "OUT"]
         + ["-s", "en", "-t", "fr", "--subword", "bpe", "--workers", 1],
-        r"learn subwords: ",
+        r"(prepare words|learn subwords): ",  # so few merges may be learned before a bar moves
     ),
 }
 
