@@ -289,7 +289,7 @@ def _with_patterns(marked: MarkedText, patterns: Sequence[re.Pattern[str]]) -> t
     """
     taken = np.full(len(marked.text), _FREE)
     for atom in marked.atoms:
-        taken[atom.start : atom.end] = _ENTITY if atom.source.startswith("&") else _WHOLE
+        taken[atom.start : atom.end] = _ENTITY if _is_entity(atom) else _WHOLE
     starts = [atom.start for atom in marked.atoms]
     tags = sorted(offset for e in marked.elements for offset in (e.start, e.end))
     added: list[Atom] = []
@@ -305,9 +305,12 @@ def _with_patterns(marked: MarkedText, patterns: Sequence[re.Pattern[str]]) -> t
                 continue  # it is not whole, or begins in the middle of an entity
             part[:] = _WHOLE
             added.append(Atom(start, end, _with_sources(marked.text, start, end, inner)))
-    kept = [one for one in marked.atoms if not one.source.startswith("&") or
-            taken[one.start] == _ENTITY]  # fmt: skip
+    kept = [one for one in marked.atoms if not _is_entity(one) or taken[one.start] == _ENTITY]
     return tuple(sorted([*kept, *added], key=lambda atom: (atom.start, atom.end)))
+
+
+def _is_entity(atom: Atom) -> bool:
+    return atom.source.startswith("&")
 
 
 def _with_sources(text: str, start: int, end: int, atoms: Sequence[Atom]) -> str:

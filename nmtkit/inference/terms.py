@@ -86,6 +86,10 @@ class TermFinder:
         forms = (form for phrase in phrases for form in self._forms(phrase))
         return tuple(tokens for form in forms for tokens in self._sequences[form])
 
+    @cached_property
+    def _automata_everywhere(self) -> tuple[Node, ...]:
+        return self._automata(self._glossary.forbidden_everywhere)
+
     def _automata(self, phrases: Sequence[str]) -> tuple[Node, ...]:
         """Return automata for those forbidden phrases that have no blanks around them."""
         return tuple(self._spelled[phrase] for phrase in phrases if _is_unspaced(phrase))
@@ -108,7 +112,7 @@ class TermFinder:
         line = self._plain(line)
         unwanted = self._glossary.forbidden(line)
         forbidden = self._everywhere + self._tokens_of(unwanted)
-        automata = self._automata([*self._glossary.forbidden_everywhere, *unwanted])
+        automata = self._automata_everywhere + self._automata(unwanted)
         all_found = self._glossary.find(line)
         found, beyond = all_found[:MAX_TERMS], all_found[MAX_TERMS:]
         words = ConstrainedSentence(
