@@ -154,7 +154,7 @@ def _pipelines(text: TextConfig, subword_folder: str | None) -> tuple[TextPipeli
     """Load both sides' pipelines; cached, so that a worker keeps their memos between blocks."""
     if subword_folder is None:
         return (
-            TextPipeline(text.src_language, text, None, text.tags),
+            TextPipeline(text.src_language, text, None, text.tags, reads_source=True),
             TextPipeline(text.tgt_language, text, None),
         )
     return (

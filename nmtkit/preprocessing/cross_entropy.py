@@ -227,7 +227,8 @@ def load_differences(
 @lru_cache(maxsize=4)
 def _pipelines(text: TextConfig) -> tuple[TextPipeline, TextPipeline]:
     """Return both sides' pipelines; cached, so that a worker keeps their memos between blocks."""
-    return TextPipeline(text.src_language, text, None), TextPipeline(text.tgt_language, text, None)
+    src = TextPipeline(text.src_language, text, None, reads_source=True)
+    return src, TextPipeline(text.tgt_language, text, None)
 
 
 def tokenize_block(

@@ -1,5 +1,6 @@
 """From a raw line to the tokens of a model and back: tokenizer, subwords, detokenizer."""
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +27,8 @@ OPEN_SIGNS = "'’-"
 PROBE = "a"
 """A letter that stands for what follows."""
 
+_BLANKS = re.compile("[ \t]+")
+
 
 class TextPipeline:
     """Converts raw lines of one language to the tokens that a model reads, and tokens to lines.
@@ -36,6 +39,8 @@ class TextPipeline:
     :param tags: words that may stand before a line; they are kept as one token.
     :param truecaser: Moses's truecasing, or None while `prepare` has not learned it yet.
     :param names: finds names that placeholders stand for, or None.
+    :param reads_source: lines are sources: in raw text, several blanks or tabs are read as one, as
+        a model that saw few of them loses words behind them. Targets are kept as they are.
     """
 
     def __init__(
@@ -46,12 +51,14 @@ class TextPipeline:
         tags: Sequence[str] = (),
         truecaser: Truecaser | None = None,
         names: Names | None = None,
+        reads_source: bool = False,
     ) -> None:
         self.tags = tuple(tags)
         self.names = names
         self._language = language
         self._settings = settings
         self._subwords = subwords
+        self._reads_source = reads_source
         markers = settings.case == "markers"
         self._case = CaseMarkers(language, not settings.joiners) if markers else truecaser
 
@@ -65,12 +72,13 @@ class TextPipeline:
         tags = settings.tags if side == "src" else ()
         truecased = settings.case == "truecase"
         truecaser = load_truecaser(folder, side, language) if truecased else None
+        is_source = side == "src"
         if settings.subwords == "none":
-            return cls(language, settings, None, tags, truecaser)
+            return cls(language, settings, None, tags, truecaser, reads_source=is_source)
         limited = settings.vocabulary_threshold > 0
         subwords = load_subword_model(folder, side, settings.glossaries, limited)
         names = load_names(folder, side) if settings.copy_names else None
-        return cls(language, settings, subwords, tags, truecaser, names)
+        return cls(language, settings, subwords, tags, truecaser, names, is_source)
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:  # created on first use: few commands need both
@@ -120,7 +128,7 @@ class TextPipeline:
 
     def _words(self, line: str, tokenized: bool) -> str:
         if self._settings.raw:
-            return line if tokenized else self._normalizer.normalize(line)
+            return line if tokenized else self._raw_text(line)
         if tokenized or self._settings.tokenized:
             return " ".join(line.split())
         if self._settings.markup != "none":
@@ -130,6 +138,10 @@ class TextPipeline:
                 return " ".join(self._words_and_symbols(line))
         text = self._uncased_text(line)
         return self._case.apply(text) if self._case is not None and text else text
+
+    def _raw_text(self, line: str) -> str:
+        text = self._normalizer.normalize(line)
+        return _BLANKS.sub(" ", text).strip(" ") if self._reads_source else text
 
     def _words_and_symbols(self, line: str) -> list[str]:
         """Return the words of a line with symbols of markup."""

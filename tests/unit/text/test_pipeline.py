@@ -83,6 +83,20 @@ def test_a_tag_before_a_source_line_is_one_token(tmp_path: Path, subwords: Any) 
     assert target.tokens("<bt> new")[0] != "<bt>"
 
 
+def test_sources_of_raw_text_are_read_with_single_blanks() -> None:
+    """Targets come back byte for byte; so does a source that is tokenised."""
+    model = SentencePiece.learn({"das": 9, "Haus": 9}, 290)
+    settings = TextConfig(raw=True, subwords="separate", tags=("<a>",))
+    source = TextPipeline("de", settings, model, ("<a>",), reads_source=True)
+    target = TextPipeline("de", settings, model)
+    text = " das \t Haus  das\u3000Haus\xa0 "
+    assert source.line(source.tokens(text)) == "das Haus das\u3000Haus\xa0"
+    assert source.tokens(f"<a> {text}") == ["<a>", *source.tokens(text)]
+    assert source.line(source.tokens(text, tokenized=True)) == text
+    assert target.line(target.tokens(text)) == text
+    assert source.tokens(" \t ") == []
+
+
 def test_phrases_stand_with_and_without_a_blank_before_them() -> None:
     model = SentencePiece.learn({"das": 9, "Haus": 9, "(Haus)": 9, "設定": 9, "設定を": 9}, 290)
     pipeline = TextPipeline("de", TextConfig(raw=True, subwords="separate"), model)
