@@ -20,6 +20,7 @@ from nmtkit.text.glossary import Glossary, Occurrence, Term
 from nmtkit.text.markers import JOINED, SYMBOLS
 from nmtkit.text.markup_symbols import take_symbols
 from nmtkit.text.memo import Memo
+from nmtkit.text.pipeline import OPEN_SIGNS
 from nmtkit.text.scripts import is_in_word, unspaced_characters
 
 if TYPE_CHECKING:
@@ -32,6 +33,10 @@ TERM_BONUS = 5.0
 
 MAX_TERMS = 50
 """Terms of a line that are used; the time of a step grows with their number."""
+
+
+REPLACEMENT = "\ufffd"
+"""What parts of a character are decoded to."""
 
 
 class LineTerms(NamedTuple):
@@ -73,9 +78,10 @@ class TermFinder:
     def boundaries(self) -> WordBoundaries:
         """Return where target words end."""
         text, words = self._model.tgt_text, self._model.tgt_vocab.words
-        spelled = (spelling for spelling, _ in text.spellings(words))
-        values = {n: one[0] for n, one in enumerate(spelled) if len(one) == 1 and not one.isascii()}
-        return WordBoundaries(text.word_boundaries(words), values)
+        spelled = list(enumerate(text.spellings(words)))
+        values = {n: one[0] for n, (one, _) in spelled if len(one) == 1 and not one.isascii()}
+        signs = {n for n, (one, goes_on) in spelled if goes_on and _ends_in_sign(one)}
+        return WordBoundaries(text.word_boundaries(words), values, signs)
 
     @cached_property
     def _everywhere(self) -> tuple[Tokens, ...]:
@@ -91,7 +97,7 @@ class TermFinder:
         return self._automata(self._glossary.forbidden_everywhere)
 
     def _automata(self, phrases: Sequence[str]) -> tuple[Node, ...]:
-        """Return automata for those forbidden phrases that have no blanks around them."""
+        """Return automata for those phrases that have no blanks around them."""
         return tuple(self._spelled[phrase] for phrase in phrases if _is_unspaced(phrase))
 
     @cached_property
@@ -126,7 +132,11 @@ class TermFinder:
         if annotated is not None:
             spans = tuple(annotated.positions(span) for span in spans)
         is_strict = self.mode == "strict"
-        constraints = Constraints(wanted, spans, forbidden, strict=is_strict, automata=automata)
+        # other tokens than those proposed count, too, so that none comes twice, as in `再配置配置`
+        spelled = tuple(self._automata(one.term.targets) for one in possible)
+        constraints = Constraints(
+            wanted, spans, forbidden, strict=is_strict, automata=automata, spelled=spelled
+        )
         impossible = [one.term for one, choice in zip(found, choices, strict=True) if not choice]
         impossible += [one.term for one in beyond]
         sentence = ConstrainedSentence(constraints, self.boundaries)
@@ -272,11 +282,15 @@ class TermFinder:
             return tokens
         words, result = self._model.tgt_vocab.words, list(tokens)
         inside = _places_within(tokens, [one for one in alternatives if marker in one], marker)
+        last = {one[-1] for one in alternatives}
         for i in range(1, len(tokens) - 1):
             before, after = words[tokens[i - 1]], words[tokens[i + 1]]
-            is_joining = tokens[i] == marker and i not in inside
-            if is_joining and is_in_word(before[-1]) and is_in_word(after[0]):
+            if tokens[i] != marker or i in inside or not is_in_word(after[0]):
+                continue
+            if is_in_word(before[-1]):
                 result[i - 1] = result[i + 1] = UNK
+            elif tokens[i - 1] in last and _ends_in_sign(before.encode()):
+                result[i - 1] = UNK  # as in `C++er`
         return result
 
     def prefer(
@@ -293,6 +307,16 @@ class TermFinder:
             return penalty - hypothesis.ranking_score(search)
 
         return sorted(hypotheses, key=rank) if line.terms else list(hypotheses)
+
+
+def _ends_in_sign(spelling: bytes) -> bool:
+    """Return whether a text ends in a sign that other words may not follow without a blank.
+
+    They may follow an apostrophe or a hyphen, as in `l'homme`.
+    """
+    last = spelling.decode("utf-8", "replace")[-1:]
+    is_other = last in OPEN_SIGNS or last == REPLACEMENT or last.isspace()
+    return not (is_other or is_in_word(last))
 
 
 def _is_unspaced(phrase: str) -> bool:

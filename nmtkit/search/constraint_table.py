@@ -9,7 +9,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from nmtkit.search.constraints import ConstrainedSentence, State, Step
+from nmtkit.search.constraint_states import State, Step
+from nmtkit.search.constraints import ConstrainedSentence
 from nmtkit.search.token_trees import Tokens
 
 MIN_STATES = 256

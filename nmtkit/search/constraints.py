@@ -5,12 +5,12 @@ A term has alternatives, sequences of tokens; a translation must have one of the
 middle of. Terms share no tokens, and begin and end where words do.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import torch
 
+from nmtkit.search.constraint_states import Move, Rule, State, StateView, Step
 from nmtkit.search.forced_prefix import PrefixNode
 from nmtkit.search.token_trees import Node, Tokens, add_sequence, follow, forbidden_tree
 from nmtkit.search.word_boundaries import WordBoundaries
@@ -29,7 +29,8 @@ class Constraints:
     terms: for each term its alternatives. spans: positions of its source tokens. forbidden:
     sequences that must not occur. prefix: what translations begin with. strict: a translation
     without a term is not finished; else it only has a place in the beam. automata: nodes before
-    what must not occur in any spelling (`spelled_phrases.py`).
+    what must not occur in any spelling (`spelled_phrases.py`). spelled: such nodes for each term,
+    of alternatives that count in any spelling, though only the tokens in `terms` are proposed.
     """
 
     terms: tuple[tuple[Tokens, ...], ...] = ()
@@ -38,6 +39,7 @@ class Constraints:
     prefix: PrefixNode | None = None
     strict: bool = True
     automata: tuple[Node, ...] = ()
+    spelled: tuple[tuple[Node, ...], ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.terms or self.has_forbidden or self.prefix)
@@ -59,89 +61,6 @@ class Constraints:
         return sum(max(map(len, term)) for term in self.terms)
 
 
-class State(NamedTuple):
-    """What a hypothesis has.
-
-    met: bit j is 1 if it has term j. begun: nodes and terms that it is in the middle of. bad: nodes
-    of forbidden sequences likewise. is_open: its last token may be continued to a longer word.
-    ended: the bit of a term that it has just ended, so that the word must end: if it goes on, the
-    term is not met; else 0. must_go_on: it has just ended a forbidden sequence, so that the word
-    must not end. prefix: where in the prefix it is; None behind.
-    """
-
-    met: int = 0
-    begun: tuple[tuple[Node, int], ...] = ()
-    bad: tuple[Node, ...] = ()
-    is_open: bool = False
-    ended: int = 0
-    must_go_on: bool = False
-    prefix: PrefixNode | None = None
-
-
-class Move(NamedTuple):
-    """The state after a token, and what the token means for a term.
-
-    rivals: the token and those that could as well begin the term or go on with it; empty if the
-    token belongs to no term. term: the term. is_first: whether the token begins it, or goes on with
-    a later beginning than before, so that what the earlier one has won is lost.
-    """
-
-    state: State
-    rivals: tuple[int, ...] = ()
-    term: int = 0
-    is_first: bool = False
-
-
-class Step(NamedTuple):
-    """A token that begins a term or goes on with it.
-
-    term: the term. group: equal for tokens that would do as well as each other. is_first: as in
-    `Move`. is_last: it ends the term. is_urgent: it is one of those to which a hypothesis is
-    restricted that may go on with nothing but its terms.
-    """
-
-    token: int
-    term: int
-    group: int
-    is_first: bool
-    is_last: bool
-    is_urgent: bool
-
-
-class Rule(NamedTuple):
-    """What may follow a hypothesis.
-
-    only: these tokens; None for all. Shape: [n], int64. banned: none of these. goes_on: only tokens
-    that go on with the word (True), or only others (False); None for all. may_end: whether `</s>`
-    may follow.
-    """
-
-    only: torch.Tensor | None = None
-    banned: frozenset[int] = frozenset()
-    goes_on: bool | None = None
-    may_end: bool = True
-
-
-class StateView(NamedTuple):
-    """What follows from a state; computed once, as looking up a state takes time.
-
-    unmet: the terms that a hypothesis lacks. level: how many it has or has begun. idle: the states
-    after a token of no sequence whose word is closed, and whose word is open. idle_level: their
-    level. sequences: tokens that begin a sequence or go on with one, in dictionaries. rule: what
-    may follow, as long as there are more tokens left than `needed`. moves: those known, by order
-    and token.
-    """
-
-    unmet: Tokens
-    level: int
-    idle: tuple[State, State]
-    idle_level: int
-    sequences: tuple[dict[int, Node], ...]
-    rule: Rule
-    needed: int
-    moves: dict[tuple[Tokens, int], Move]
-
-
 class ConstrainedSentence:
     """The states that hypotheses of a sentence pass through."""
 
@@ -150,6 +69,7 @@ class ConstrainedSentence:
         self.constraints = constraints
         self.boundaries = boundaries
         self.opens, self._goes_on = boundaries.opens, boundaries.goes_on
+        self._is_open = boundaries.is_open
         self._terms, self._bad = Node(), forbidden_tree(constraints.forbidden)
         for number, alternatives in enumerate(constraints.terms):
             for tokens in alternatives:
@@ -161,6 +81,8 @@ class ConstrainedSentence:
         self._views: dict[State, StateView] = {}
         self._numbers = tuple(range(len(constraints.terms)))
         self._unmet: dict[int, Tokens] = {}
+        numbered = enumerate(constraints.spelled)
+        self._spelled = tuple((node, number) for number, nodes in numbered for node in nodes)
 
     @property
     def start(self) -> State:
@@ -260,8 +182,9 @@ class ConstrainedSentence:
         view = self._views.get(state)
         if view is None:
             begun = (*(node for node, _ in state.begun), *state.bad)
+            spelled = (node for node, _ in (*self._spelled, *state.spelled))
             roots = (self._terms, self._bad, *self.constraints.automata)
-            following = [node.following for node in (*roots, *begun)]
+            following = [node.following for node in (*roots, *begun, *spelled)]
             rule, needed = self._new_rule(state)
             idle_level = state.met.bit_count()
             view = self._views[state] = StateView(
@@ -366,6 +289,9 @@ class ConstrainedSentence:
         reached = follow((*state.begun, *fresh), token)
         ending = ((node, term) for node, term, _ in reached if term in node.ends)
         ended = next(ending, None) if ends else None
+        spelled = self._spell(state, token, order)
+        if ended is None and ends:
+            ended = _ended_spelling(spelled, order, [term for _, term, _ in reached])
         last = 0 if ended is None else 1 << ended[1]
         before_last = state.met & ~state.ended if self._goes_on[token] else state.met
         bad_nodes = (*state.bad, *self.constraints.automata, *([] if inside else [self._bad]))
@@ -376,14 +302,21 @@ class ConstrainedSentence:
             () if ended else tuple((node, term) for node, term, _ in reached),
             tuple(node for node in bad if node.following),
             self.opens[token],
-            last if self.opens[token] else 0,
+            last if self._is_open[token] else 0,
             any(node.is_end for node in bad) and (state.prefix is None or self.opens[token]),
+            () if ended else tuple(one for one in spelled if not one[0].is_end),
             None if state.prefix is None else state.prefix.following.get(token),
         )
         if not reached:
             return Move(after)
         _, term, before = next((one for one in reached if one[:2] == ended), reached[0])
         return Move(after, before.steps_of(term), term, self._begins_later(state, before))
+
+    def _spell(self, state: State, token: int, order: Tokens) -> list[tuple[Node, int]]:
+        """Return where a token leads to in the terms of `order` that count in any tokens."""
+        before = (*state.spelled, *self._spelled)
+        after = ((node.following.get(token), term) for node, term in before if term in order)
+        return [*dict.fromkeys((node, term) for node, term in after if node is not None)]
 
     def _begins_later(self, state: State, node: Node) -> bool:
         """Return whether what goes on from a node begins after what is begun first, or now.
@@ -392,3 +325,16 @@ class ConstrainedSentence:
         "la". Sequences that begin at the same token are at the same node.
         """
         return not state.begun or node is not state.begun[0][0]
+
+
+def _ended_spelling(
+    spelled: Iterable[tuple[Node, int]], order: Tokens, begun: Sequence[int]
+) -> tuple[Node, int] | None:
+    """Return the term that has been spelled to its end, the first of an order; None if none has.
+
+    :param begun: terms that are begun with their own tokens. Another one does not end then, as
+        terms share no tokens.
+    """
+    ended = [(node, term) for node, term in spelled if node.is_end]
+    ended = [one for one in ended if not begun or one[1] in begun]
+    return min(ended, key=lambda one: order.index(one[1]), default=None)

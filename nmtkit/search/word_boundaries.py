@@ -1,7 +1,7 @@
 """Where the words of a vocabulary's tokens end, and its characters."""
 
 import codecs
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import torch
 
@@ -10,17 +10,24 @@ class WordBoundaries:
     """Where words end: between tokens a and b of one word, `opens[a]` and `goes_on[b]` are True.
 
     With BPE, a piece that ends in a letter and `@@` opens. With SentencePiece, a piece that ends in
-    a letter does. A piece that begins with a letter goes on.
+    a letter does. A piece that begins with a letter goes on. `is_open` are the tokens behind which
+    a term must not be followed by one that goes on: those that open, and those that end in a sign
+    and have no blank behind, as in `C++er`.
     """
 
     def __init__(
-        self, pairs: Sequence[tuple[bool, bool]], values: Mapping[int, int] | None = None
+        self,
+        pairs: Sequence[tuple[bool, bool]],
+        values: Mapping[int, int] | None = None,
+        signs: Collection[int] = (),
     ) -> None:
         """Take whether each token opens, and whether it goes on.
 
         :param values: of tokens that are a byte of a character in UTF-8.
+        :param signs: tokens that end in a sign and have no blank behind.
         """
         self.opens = [opens for opens, _ in pairs]
+        self.is_open = [opens or token in signs for token, opens in enumerate(self.opens)]
         self.goes_on = [goes_on for _, goes_on in pairs]
         self.going_on = torch.tensor(self.goes_on)  # [K], bool
         self._values = values or {}

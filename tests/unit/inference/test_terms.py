@@ -169,6 +169,29 @@ def test_a_marker_within_a_term_joins_what_belongs_together(make_model: MakeMode
         assert words.missing(line, ids(text.split())) == [term]
 
 
+def test_a_letter_that_a_marker_joins_to_a_sign_hides_the_term(make_model: MakeModel) -> None:
+    model = make_model(1, src="a", tgt="w + x ' \uffed")
+    term, ids = Term("a", ("w +", "w '")), model.tgt_vocab.ids
+    words = finder(model, term)
+    line = words.find("a", ["a"])
+    assert words.missing(line, ids("w + \uffed x".split())) == [term]
+    for text in ("w + x", "w + \uffed +", "w ' \uffed x", "x \uffed + w + x"):
+        assert words.missing(line, ids(text.split())) == []
+
+
+def test_terms_of_scripts_without_blanks_count_in_any_tokens(make_model: MakeModel) -> None:
+    """Write none again behind itself that the model has written in other tokens."""
+    model = make_model(1, src="a b", tgt="配 置 の配 図 w 置図を")
+    words, ids = finder(model, Term("a", ("配置", "w")), Term("b", ("図",))), model.tgt_vocab.ids
+    line = words.find("a b", ["a", "b"])
+    assert line.constraints.terms == ((tuple(ids(["配", "置"])), tuple(ids(["w"]))), ((5,),))
+    for text in ("の配 置 図", "の配 置 置図を", "図 w", "置図を の配 置"):
+        assert not words.missing(line, ids(text.split()))
+    for text in ("図", "の配 w 図 置", "の配 図 置"):
+        absent = [term.source for term in words.missing(line, ids(text.split()))]
+        assert absent == ([] if "w" in text else ["a"])
+
+
 @pytest.fixture
 def copying(make_model: MakeModel) -> Translator:
     """Return a model that copies names."""

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nmtkit.search.constraints import ConstrainedSentence, Constraints, State
+from nmtkit.search.constraint_states import State
+from nmtkit.search.constraints import ConstrainedSentence, Constraints
 from nmtkit.search.forced_prefix import chain
+from nmtkit.search.spelled_phrases import SpelledPhrases
 from nmtkit.search.token_trees import Tokens
 from nmtkit.search.word_boundaries import WordBoundaries
 
@@ -119,6 +121,43 @@ def test_rules_keep_forbidden_words_out_and_nothing_else(
     if boundaries.opens[word[-1]] and boundaries is PIECES:
         return  # no word ends there
     assert follows == (not stands_in(text, word, boundaries))
+
+
+def test_no_letter_stands_behind_a_sign_that_ends_a_term() -> None:
+    """As in `C++er`, with pieces that begin no word."""
+    signs = WordBoundaries([(token == 3, token == 3) for token in range(8)], signs={5})
+    term = sentence((1, 5), boundaries=signs)
+    state = after(term, [1, 5])
+    assert not term.unmet(state) and term.rule(state, 100).goes_on is False
+    assert term.missing([1, 5, 3]) == term.missing([1, 5, 3, 1]) == (0,)
+    assert term.missing([1, 5, 2, 3]) == term.missing([1, 5, 3, 1, 5]) == ()
+    assert not sentence((5, 1), boundaries=signs).missing([5, 1, 3])  # a sign that ends nothing
+
+
+SPELLINGS = ["", "い", "ろ", "いろ", "ろい", "いい", "はい", "ろは"]
+SPELLED = SpelledPhrases(spelling.encode() for spelling in SPELLINGS)
+
+
+@given(texts, st.lists(tokens, min_size=1, max_size=3).map(tuple))
+def test_a_spelled_term_is_met_in_whatever_tokens(text: list[int], term: Tokens) -> None:
+    phrase = "".join(SPELLINGS[token] for token in term)
+    spelled = ((SPELLED.automaton(phrase),),)
+    one = sentence(term, spelled=spelled)
+    assert (not one.missing(text)) == (phrase in "".join(SPELLINGS[token] for token in text))
+    proposed = sentence(term)
+    assert [step.token for step in one.steps(State())] == [
+        step.token for step in proposed.steps(State())
+    ]
+
+
+@given(texts, st.lists(tokens, min_size=1, max_size=2).map(tuple), st.integers(2, 3))
+def test_equal_spelled_terms_need_as_many_places(
+    text: list[int], term: Tokens, times: int
+) -> None:
+    phrase = "".join(SPELLINGS[token] for token in term)
+    one = sentence(*[term] * times, spelled=((SPELLED.automaton(phrase),),) * times)
+    met = times - len(one.missing(text))
+    assert met <= "".join(SPELLINGS[token] for token in text).count(phrase)
 
 
 def test_a_word_ends_with_its_term() -> None:
