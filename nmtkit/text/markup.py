@@ -100,8 +100,15 @@ def parse_markup(line: str, markup: Markup) -> MarkedText:
 def keep_untranslated(pieces: Sequence[Piece], names: Collection[str] = frozenset()) -> list[Piece]:
     """Return pieces in which each element that is not to be translated is one, and kept.
 
+    Letters that stand directly beside it are, too.
+
     :param names: of further elements that are not to be translated.
     """
+    return _with_attached_letters(join_untranslated(pieces, names))
+
+
+def join_untranslated(pieces: Sequence[Piece], names: Collection[str] = frozenset()) -> list[Piece]:
+    """Return pieces in which each element that is not to be translated is one; see above."""
     partners = find_partners(pieces)
     result: list[Piece] = []
     number = 0
@@ -116,7 +123,7 @@ def keep_untranslated(pieces: Sequence[Piece], names: Collection[str] = frozense
         else:
             result.append(piece)
         number += 1
-    return _with_attached_letters(result)
+    return result
 
 
 def _with_attached_letters(pieces: Sequence[Piece]) -> list[Piece]:

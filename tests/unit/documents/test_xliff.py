@@ -49,6 +49,8 @@ SECOND = """<xliff version="2.0" xmlns="urn:oasis:names:tc:xliff:document:2.0" s
   <unit id="u2" translate="no"><segment><source>No</source></segment></unit>
   <unit id="u3"><segment><source>Say <mrk id="m1" translate="no">Hello</mrk></source></segment>\
 </unit>
+  <unit id="u4"><segment><source>Keep <sm id="m2" translate="no"/>This <pc id="4">too</pc>\
+<em startRef="m2"/> here</source></segment></unit>
  </file></xliff>"""
 
 TARGET = re.compile(r"\s*<target\b[^>]*?(?:/>|>.*?</target>)", re.DOTALL)
@@ -150,9 +152,11 @@ def test_a_target_that_repeats_its_source_needs_a_state(state: str, is_kept: boo
 
 def test_segments_of_version_2_get_targets_and_the_state() -> None:
     text = translated(SECOND, "xliff", str.upper).data.decode()
-    assert targets(text) == ["A BOLD WORD AND MORE.", "Bien", "NEW", "SAY Hello"]
+    assert targets(text) == [
+        "A BOLD WORD AND MORE.", "Bien", "NEW", "SAY Hello", "KEEP This too HERE",
+    ]  # fmt: skip
     assert '<segment id="s1" state="translated">' in text
-    assert re.findall(r'state="(\w+)"', text) == ["translated", "reviewed"] + ["translated"] * 2
+    assert re.findall(r'state="(\w+)"', text) == ["translated", "reviewed"] + ["translated"] * 3
     assert 'srcLang="en" trgLang="fr"' in text
     kept = TARGET.sub("", text).replace(' trgLang="fr"', "").replace("translated", "initial")
     for sign in (' id="s1" state="initial"', ' state="initial"'):
