@@ -314,9 +314,9 @@ class ConstrainedSentence:
 
     def _spell(self, state: State, token: int, order: Tokens) -> list[tuple[Node, int]]:
         """Return where a token leads to in the terms of `order` that count in any tokens."""
-        before = (*state.spelled, *self._spelled)
-        after = ((node.following.get(token), term) for node, term in before if term in order)
-        return [*dict.fromkeys((node, term) for node, term in after if node is not None)]
+        before = (one for one in (*state.spelled, *self._spelled) if token in one[0].following)
+        after = ((node.following[token], term) for node, term in before if term in order)
+        return [*dict.fromkeys(after)]
 
     def _begins_later(self, state: State, node: Node) -> bool:
         """Return whether what goes on from a node begins after what is begun first, or now.

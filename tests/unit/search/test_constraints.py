@@ -151,9 +151,7 @@ def test_a_spelled_term_is_met_in_whatever_tokens(text: list[int], term: Tokens)
 
 
 @given(texts, st.lists(tokens, min_size=1, max_size=2).map(tuple), st.integers(2, 3))
-def test_equal_spelled_terms_need_as_many_places(
-    text: list[int], term: Tokens, times: int
-) -> None:
+def test_equal_spelled_terms_need_as_many_places(text: list[int], term: Tokens, times: int) -> None:
     phrase = "".join(SPELLINGS[token] for token in term)
     one = sentence(*[term] * times, spelled=((SPELLED.automaton(phrase),),) * times)
     met = times - len(one.missing(text))
