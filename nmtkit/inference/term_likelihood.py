@@ -1,17 +1,20 @@
 """How likely models translate a term as the glossary says, without being told.
 
 Each term is asked for once, alone: the probability of the first token of its translation says
-enough. Where it is tiny, a search without terms would be in vain.
+enough. Where it is tiny, a search without terms would be in vain. Of several alternatives the
+probabilities of all tokens are asked for: a search that writes the first one must know what comes.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
 
 from nmtkit.inference.term_annotation import AnnotatedSource, annotated_sources
 from nmtkit.search.batch_queue import EncodedBatch
-from nmtkit.search.forced_decoding import first_token_log_probs
+from nmtkit.search.constraints import ConstrainedSentence, Rests
+from nmtkit.search.forced_decoding import first_token_log_probs, token_log_probs
 from nmtkit.search.token_trees import Tokens
 
 if TYPE_CHECKING:
@@ -39,28 +42,63 @@ class TermLikelihood:
     def __init__(self, ensemble: "Ensemble") -> None:
         self._ensemble = ensemble
         self._log_probs: dict[TermKey, float] = {}
+        self._rests: dict[TermKey, Rests] = {}
 
     def ask(self, lines: Iterable["LineTerms"]) -> None:
         """Ask the models for the terms of lines that they were not asked for before."""
         if len(self._log_probs) > MAX_KNOWN:
             self._log_probs.clear()
+            self._rests.clear()
         keys = dict.fromkeys(key for line in lines for key in _keys(line))
         new = [key for key in keys if key not in self._log_probs]
         for start in range(0, len(new), BATCH_SIZE):
             self._ask_batch(new[start : start + BATCH_SIZE])
+        several = [key for key in new if len(key[1]) > 1 and max(map(len, key[1])) > 1]
+        pairs = [(key, tokens) for key in several for tokens in key[1]]
+        found: dict[TermKey, list[tuple[float, ...]]] = {key: [] for key in several}
+        for start in range(0, len(pairs), BATCH_SIZE):
+            some = pairs[start : start + BATCH_SIZE]
+            for (key, _), rests in zip(some, self._rests_of(some), strict=True):
+                found[key].append(rests)
+        self._rests.update((key, tuple(rests)) for key, rests in found.items())
+
+    def with_rests(self, line: "LineTerms") -> "LineTerms":
+        """Return a line whose constraints know what comes behind the tokens of alternatives.
+
+        The models must have been asked for the line.
+        """
+        keys = _keys(line)
+        if not any(key in self._rests for key in keys):
+            return line
+        rests = tuple(self._rests.get(key, ()) for key in keys)
+        constraints = replace(line.constraints, rests=rests)
+        return line._replace(sentence=ConstrainedSentence(constraints, line.sentence.boundaries))
 
     def _ask_batch(self, keys: Sequence[TermKey]) -> None:
         """Note log p of the best first token of each term."""
-        tokens = [self._ensemble.source_tokens(source, names=()) for source, _ in keys]
-        sources = self._as_read(tokens, keys)
-        models, averaging = self._ensemble.models, self._ensemble.averaging
         with torch.inference_mode(), self._ensemble.error_context():
-            encoded, lengths = self._ensemble.encode(sources)
-            batch = EncodedBatch(encoded, lengths)
-            log_probs = first_token_log_probs(models, batch, averaging)
+            log_probs = first_token_log_probs(
+                self._ensemble.models, self._encoded(keys), self._ensemble.averaging
+            )
         for key, row in zip(keys, log_probs, strict=True):
             first = sorted({tokens[0] for tokens in key[1]})
             self._log_probs[key] = float(row[first].max())
+
+    def _rests_of(self, pairs: Sequence[tuple[TermKey, Tokens]]) -> list[tuple[float, ...]]:
+        """Return for each token of an alternative log p of those behind it."""
+        with torch.inference_mode(), self._ensemble.error_context():
+            log_probs = token_log_probs(
+                self._ensemble.models,
+                self._encoded([key for key, _ in pairs]),
+                [tokens for _, tokens in pairs],
+                self._ensemble.averaging,
+            )
+        return [tuple(sum(row[place + 1 :]) for place in range(len(row))) for row in log_probs]
+
+    def _encoded(self, keys: Sequence[TermKey]) -> EncodedBatch:
+        """Encode terms, each alone."""
+        tokens = [self._ensemble.source_tokens(source, names=()) for source, _ in keys]
+        return EncodedBatch(*self._ensemble.encode(self._as_read(tokens, keys)))
 
     def _as_read(
         self, sources: "Sequence[SourceTokens]", keys: Sequence[TermKey]

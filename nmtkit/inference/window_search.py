@@ -155,8 +155,9 @@ class WindowSearch:
             return []
         pairs = zip(lines, sources, strict=True)
         found = [self._terms.find(line, tokens[0]) for line, tokens in pairs]
-        self._likelihood().ask(found)
-        return found
+        likelihood = self._likelihood()
+        likelihood.ask(found)
+        return [likelihood.with_rests(line) for line in found]
 
     def _find_prefixes(
         self, pairs: Sequence[tuple[str, str]], names: Sequence[Sequence[str]], tokenized: bool

@@ -396,13 +396,26 @@ class ConstrainedRows:
 def _gains(states: States, of_steps: Tensor, weights: Tensor) -> Tensor:
     """Return what the steps of terms add to the credits of hypotheses.
 
+    Alternatives share a probability by the tokens that are there, and by what is known of the rest:
+    else one of which more tokens are still to come would seem as likely as all words that begin so.
+
     :param of_steps: log p of the steps. Shape: [n, k, M].
     :param weights: attention that the source words of terms get. Shape: [n, k, terms].
     """
-    highest = of_steps.amax(2, keepdim=True)
-    highest = highest.masked_fill(highest == -torch.inf, 0.0)
-    sums = torch.zeros_like(of_steps).scatter_add_(2, states.groups, (of_steps - highest).exp())
-    sums = (sums.log() + highest).gather(2, states.groups)  # log p of any token of the group
+    sums = _group_sums(of_steps, states.groups)
     gains = -sums.masked_fill(sums == -torch.inf, 0.0)
     attention = weights.to(gains.dtype).clamp(min=MIN_ATTENTION).log().gather(2, states.terms)
-    return (gains + attention).clamp(min=0.0).where(states.is_first, gains)
+    gains = (gains + attention).clamp(min=0.0).where(states.is_first, gains)
+    if states.rests is None:
+        return gains
+    rests = states.rests.to(gains.dtype)
+    shares = rests - _group_sums(of_steps + rests, states.groups) + sums
+    return gains + shares.where(of_steps > -torch.inf, 0.0)
+
+
+def _group_sums(of_steps: Tensor, groups: Tensor) -> Tensor:
+    """Return log p of any token of each step's group. Shapes: [n, k, M]."""
+    highest = of_steps.amax(2, keepdim=True)
+    highest = highest.masked_fill(highest == -torch.inf, 0.0)
+    sums = torch.zeros_like(of_steps).scatter_add_(2, groups, (of_steps - highest).exp())
+    return (sums.log() + highest).gather(2, groups)

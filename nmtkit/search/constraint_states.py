@@ -48,7 +48,8 @@ class Step(NamedTuple):
 
     term: the term. group: equal for tokens that would do as well as each other. is_first: as in
     `Move`. is_last: it ends the term. is_urgent: it is one of those to which a hypothesis is
-    restricted that may go on with nothing but its terms.
+    restricted that may go on with nothing but its terms. rest: log p of the tokens of the term that
+    come behind it, as far as it is known.
     """
 
     token: int
@@ -57,6 +58,7 @@ class Step(NamedTuple):
     is_first: bool
     is_last: bool
     is_urgent: bool
+    rest: float = 0.0
 
 
 class Rule(NamedTuple):

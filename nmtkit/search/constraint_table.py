@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from nmtkit.search.constraint_states import State, Step
 from nmtkit.search.constraints import ConstrainedSentence
@@ -19,6 +20,9 @@ MIN_STATES = 256
 NO_STEP = Step(-1, 0, 0, False, False, False)
 """What stands in place of a step where a state has fewer."""
 
+INTEGERS = len(NO_STEP) - 1
+"""Fields of a step but the last, `rest`."""
+
 
 class States(NamedTuple):
     """What follows from states. Shape of the first four: [n, k]; of those of steps: [n, k, M].
@@ -26,7 +30,7 @@ class States(NamedTuple):
     level: how many terms hypotheses have or have begun. idle_level: the same after a token of no
     term; it is one more after a step. needed: how many tokens the terms that they lack take, -1 if
     they need no care. may_end: `</s>` may follow. is_step: False where there are fewer steps;
-    for the others see `Step`.
+    for the others see `Step`. rests: None if no state has any.
     """
 
     level: Tensor
@@ -40,6 +44,7 @@ class States(NamedTuple):
     is_last: Tensor
     is_urgent: Tensor
     is_step: Tensor
+    rests: Tensor | None
 
 
 class KnownState:
@@ -92,7 +97,9 @@ class ConstraintTable:
         self._known: list[KnownState] = []
         self._written = 0
         self._fields = torch.zeros(MIN_STATES, 4, dtype=torch.int64, device=device)
-        self._steps = torch.full((MIN_STATES, 1, len(NO_STEP)), -1, device=device)
+        self._steps = torch.full((MIN_STATES, 1, INTEGERS), -1, device=device)
+        self._rests = torch.zeros(MIN_STATES, 1, device=device)
+        self._has_rests = False
         self.has_rules = self.has_shared = False
 
     def __len__(self) -> int:
@@ -144,7 +151,8 @@ class ConstraintTable:
         tokens, terms, groups, *flags = found.clamp(min=0).unbind(-1)
         is_first, is_last, is_urgent = (flag.bool() for flag in flags)
         steps = tokens, terms, groups, is_first, is_last, is_urgent, found[..., 0] >= 0
-        return States(level, idle_level, needed, may_end.bool(), *steps)
+        rests = self._rests[numbers] if self._has_rests else None
+        return States(level, idle_level, needed, may_end.bool(), *steps, rests)
 
     def _write(self) -> None:
         """Write the states into the tensors that are not there yet."""
@@ -164,10 +172,19 @@ class ConstraintTable:
             value
             for found in steps
             for step in (*found, *[NO_STEP] * (count - len(found)))
-            for value in step
+            for value in step[:INTEGERS]
         ]
         values = torch.tensor(flat).view(len(new), count, -1)
         self._steps[rows] = values.to(self._steps.device)
+        self._write_rests(rows, steps)
+
+    def _write_rests(self, rows: slice, steps: list[list[Step]]) -> None:
+        """Write the last fields of the steps of some states."""
+        self._has_rests = self._has_rests or any(step.rest for found in steps for step in found)
+        if self._has_rests:
+            values = [torch.tensor([step.rest for step in found]) for found in steps]
+            padded = pad_sequence(values, batch_first=True)
+            self._rests[rows, : padded.size(1)] = padded.to(self._rests.device)
 
     def _make_room(self, steps: int) -> None:
         """Enlarge the tensors where they are too small.
@@ -179,6 +196,7 @@ class ConstraintTable:
             states *= 2
         self._fields = _enlarged(self._fields, states)
         self._steps = _enlarged(self._steps, states, max(steps, known_steps))
+        self._rests = _enlarged(self._rests, states, max(steps, known_steps), fill=0.0)
 
 
 def _needed(known: KnownState, steps: list[Step]) -> int:
@@ -186,10 +204,10 @@ def _needed(known: KnownState, steps: list[Step]) -> int:
     return known.view.needed if any([step.is_urgent for step in steps]) else -1
 
 
-def _enlarged(values: Tensor, *sizes: int) -> Tensor:
-    """Return values with these sizes of the first axes, filled with -1."""
+def _enlarged(values: Tensor, *sizes: int, fill: float = -1) -> Tensor:
+    """Return values with these sizes of the first axes."""
     if values.shape[: len(sizes)] == sizes:
         return values
-    enlarged = values.new_full((*sizes, *values.shape[len(sizes) :]), -1)
+    enlarged = values.new_full((*sizes, *values.shape[len(sizes) :]), fill)
     enlarged[tuple(map(slice, values.shape))] = values
     return enlarged

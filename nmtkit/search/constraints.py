@@ -5,9 +5,12 @@ A term has alternatives, sequences of tokens; a translation must have one of the
 middle of. Terms share no tokens, and begin and end where words do.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
+import numpy as np
 import torch
 
 from nmtkit.search.constraint_states import Move, Rule, State, StateView, Step
@@ -22,6 +25,10 @@ MAX_READINGS = 64
 """Ways to see the terms in a translation that are compared."""
 
 
+Rests = tuple[tuple[float, ...], ...]
+"""For each alternative of a term and each of its tokens log p of those behind it."""
+
+
 @dataclass(frozen=True)
 class Constraints:
     """Constraints on the translations of a sentence.
@@ -31,6 +38,8 @@ class Constraints:
     without a term is not finished; else it only has a place in the beam. automata: nodes before
     what must not occur in any spelling (`spelled_phrases.py`). spelled: such nodes for each term,
     of alternatives that count in any spelling, though only the tokens in `terms` are proposed.
+    rests: for each term, alternative and token log p of the tokens behind it, to compare
+    alternatives by before all tokens are there; empty if it is not known.
     """
 
     terms: tuple[tuple[Tokens, ...], ...] = ()
@@ -40,6 +49,7 @@ class Constraints:
     strict: bool = True
     automata: tuple[Node, ...] = ()
     spelled: tuple[tuple[Node, ...], ...] = ()
+    rests: tuple[Rests, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.terms or self.has_forbidden or self.prefix)
@@ -72,17 +82,24 @@ class ConstrainedSentence:
         self._is_open = boundaries.is_open
         self._terms, self._bad = Node(), forbidden_tree(constraints.forbidden)
         for number, alternatives in enumerate(constraints.terms):
-            for tokens in alternatives:
-                *path, last = add_sequence(self._terms, tokens)
-                last.ends.add(number)
-                for length, node in enumerate(path, start=1):
-                    node.is_inside = boundaries.ends_inside(tokens[:length])
-                    node.below.add(number)
+            rests = constraints.rests[number] if constraints.rests else ()
+            for tokens, known in zip_longest(alternatives, rests, fillvalue=()):
+                self._add_term(number, tokens, known)
         self._views: dict[State, StateView] = {}
         self._numbers = tuple(range(len(constraints.terms)))
         self._unmet: dict[int, Tokens] = {}
         numbered = enumerate(constraints.spelled)
         self._spelled = tuple((node, number) for number, nodes in numbered for node in nodes)
+
+    def _add_term(self, number: int, tokens: Tokens, rests: Sequence[float]) -> None:
+        """Add an alternative of a term to the tree."""
+        nodes = add_sequence(self._terms, tokens)
+        nodes[-1].ends.add(number)
+        for length, node in enumerate(nodes[:-1], start=1):
+            node.is_inside = self.boundaries.ends_inside(tokens[:length])
+            node.below.add(number)
+        for node, rest in zip(nodes, rests, strict=False):
+            node.rests[number] = float(np.logaddexp(node.rests.get(number, -math.inf), rest))
 
     @property
     def start(self) -> State:
@@ -206,20 +223,29 @@ class ConstrainedSentence:
         """
         view, goes_on = self.view(state), self._goes_on
         fresh = ((self._terms, term) for term in (view.unmet if order is None else order))
-        found: dict[int, tuple[int, int, bool, bool]] = {}  # term, group, is first, is last
+        found: dict[int, tuple[int, int, bool, bool, float]] = {}  # as in `Step`
         for group, (node, term) in enumerate((*state.begun, *fresh)):
             is_first = self._begins_later(state, node)
             for token in node.steps_of(term):
                 if node is self._terms and state.is_open and goes_on[token]:
                     continue  # it would go on with a word
-                is_last = term in node.following[token].ends
+                after = node.following[token]
+                is_last, rest = term in after.ends, after.rests.get(term, 0.0)
                 if token not in found or is_last and not found[token][3]:
-                    found[token] = term, group, is_first, is_last
+                    found[token] = term, group, is_first, is_last, rest
         urgent = self._urgent_tokens(state, found)
         groups: dict[int, int] = {}
         return [
-            Step(token, term, groups.setdefault(group, len(groups)), first, last, token in urgent)
-            for token, (term, group, first, last) in found.items()
+            Step(
+                token,
+                term,
+                groups.setdefault(group, len(groups)),
+                first,
+                last,
+                token in urgent,
+                rest,
+            )
+            for token, (term, group, first, last, rest) in found.items()
         ]
 
     def _urgent_tokens(self, state: State, steps: Iterable[int]) -> set[int]:

@@ -13,7 +13,8 @@ class Node:
 
     following: the nodes of the next tokens. ends: terms that end here. below: those that end
     further on. is_end: a forbidden sequence ends here. is_inside: it is within the bytes of a
-    character. steps: by term what `steps_of` has found.
+    character. rests: by term log p of the tokens that lead on to an end of it, as far as it is
+    known. steps: by term what `steps_of` has found.
     """
 
     following: dict[int, "Node"] = field(default_factory=dict)
@@ -21,6 +22,7 @@ class Node:
     below: set[int] = field(default_factory=set)
     is_end: bool = False
     is_inside: bool = False
+    rests: dict[int, float] = field(default_factory=dict)
     steps: dict[int, Tokens] = field(default_factory=dict)
 
     def steps_of(self, term: int) -> Tokens:

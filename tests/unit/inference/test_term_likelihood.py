@@ -39,6 +39,42 @@ def test_it_is_the_probability_of_the_first_token(
             assert likelihood.is_hopeless(line) == is_hopeless
 
 
+def test_of_alternatives_it_knows_what_comes_behind_each_token(
+    make_model: MakeModel,
+) -> None:
+    ensemble = Ensemble(
+        (make_model(1, src="a b", tgt="w x y"), make_model(2, src="a b", tgt="w x y"))
+    )
+    term, other = Term("a b", ("x y w", "w", "y y")), Term("b", ("x y",))
+    finder = TermFinder(Glossary([term, other]), ensemble.first)
+    likelihood = TermLikelihood(ensemble)
+    line, plain = (finder.find(text, text.split()) for text in ("a b b", "b"))
+    likelihood.ask([line, plain])
+    found = likelihood.with_rests(line)
+    assert found.constraints.terms == line.constraints.terms
+    assert likelihood.with_rests(plain) is plain
+    (rests, nothing), scorer = found.constraints.rests, Scorer(ensemble)
+    assert nothing == ()
+    pairs = [(term.source, target) for target in term.targets]
+    for one, values in zip(scorer.score(pairs), rests, strict=True):
+        tokens = one.word_scores[:-1]  # without </s>
+        expected = [sum(tokens[place + 1 :]) for place in range(len(tokens))]
+        assert values == pytest.approx(expected, abs=1e-5)
+
+
+def test_the_alternative_that_is_likely_as_a_whole_is_chosen(
+    make_model: MakeModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And not the one whose first token is, as many words begin with it."""
+    monkeypatch.setattr(term_likelihood, "MIN_LOG_PROB", 100.0)
+    ensemble = Ensemble((make_model(1, src="a b", tgt="w x y"),))
+    for rests, text in ((((-9.0, 0.0), (0.0, 0.0)), "x x"), (((0.0, 0.0), (-9.0, 0.0)), "w w")):
+        monkeypatch.setattr(TermLikelihood, "_rests_of", lambda *_, known=rests: list(known))
+        translator = Translator(ensemble).with_search(beam=1)
+        found = translator.with_terms(Glossary([Term("a", ("w w", "x x"))])).translate(["a"])
+        assert text in next(found)[0].text
+
+
 @pytest.mark.parametrize("limit", [-100.0, 0.0])
 def test_lines_have_their_terms_whether_these_are_expected_or_not(
     model: LoadedModel, monkeypatch: pytest.MonkeyPatch, limit: float

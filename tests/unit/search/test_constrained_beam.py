@@ -3,6 +3,8 @@
 import itertools
 import math
 import random
+from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 import torch
@@ -148,6 +150,10 @@ def test_a_term_that_is_preferred_may_be_left_out(prefix_model, sources):
     assert any(missing)
 
 
+def log_sum(values: Iterable[float]) -> float:
+    return math.log(sum(map(math.exp, values)))
+
+
 def slow_candidates(rows, index, slot, score, log_probs, attention, left, forbid_unk):
     """Return every expansion of a hypothesis, token by token.
 
@@ -182,11 +188,15 @@ def slow_candidates(rows, index, slot, score, log_probs, attention, left, forbid
         if move.rivals and attention is not None:
             alike = [t for t, other in moves.items() if other[1:] == move[1:]]
             allowed = [t for t in alike if rule.only is None or t in rule.only.tolist()]
-            gain = -math.log(sum(math.exp(log_probs[t]) for t in allowed if t not in rule.banned))
+            rivals = {t: log_probs[t] for t in allowed if t not in rule.banned}
+            rests = {step.token: step.rest for step in sentence.steps(state, order)}
+            share = value - log_sum(rivals.values())
+            gain = -log_sum(rivals.values())
             if move.is_first:
                 span = sentence.constraints.spans[move.term]
                 weight = sum(attention[position] for position in span)
                 gain = max(gain + math.log(max(weight, MIN_ATTENTION)), 0.0)
+            gain += value + rests[token] - log_sum(rivals[t] + rests[t] for t in rivals) - share
         level = sentence.level(move.state)
         found.append(Candidate(-total - kept - gain, slot, token, total, level, kept + gain))
     return found
@@ -238,6 +248,17 @@ def test_each_step_keeps_what_a_look_at_every_token_keeps(
 
     monkeypatch.setattr(ConstrainedRows, "best", checked)
     constraints = draw_constraints(seed, sources, strict=seed != 3)
+    chance = random.Random(seed)
+    constraints = [
+        replace(
+            one,
+            rests=tuple(
+                tuple(tuple(-4 * chance.random() for _ in tokens) for tokens in alternatives)
+                for alternatives in one.terms
+            ),
+        )
+        for one in constraints
+    ]
     constraints[1] = Constraints(constraints[1].terms, constraints[1].spans, ((2,), (3, 4)))
     constraints[4] = Constraints(constraints[4].terms, constraints[4].spans, (), chain((5, 1, 3)))
     config = settings(beam_mode=beam_mode, beam=3 + seed % 3, forbid_unk=seed % 2 == 1)

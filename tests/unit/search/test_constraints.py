@@ -1,7 +1,9 @@
 """What hypotheses have so far, against a look at the whole sequence."""
 
+import math
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -185,6 +187,17 @@ def test_terms_are_forced_while_there_is_room() -> None:
     state = term.move(State(), 2).state
     assert only(term, state, 2) == [3]
     assert term.rule(term.move(state, 3).state, 1).may_end
+
+
+def test_steps_know_how_likely_the_rest_of_a_term_is() -> None:
+    """Of alternatives that begin alike, the sum of what may follow."""
+    alternatives = ((1, 2), (1, 3, 4), (5,))
+    rests = ((-1.0, 0.0), (-2.0, -0.5, 0.0), (0.0,))
+    one = ConstrainedSentence(Constraints((alternatives, ((6,),)), rests=(rests, ())), WORDS)
+    known = {step.token: step.rest for step in one.steps(State())}
+    assert known == {1: pytest.approx(math.log(math.exp(-1) + math.exp(-2))), 5: 0.0, 6: 0.0}
+    behind = {step.token: step.rest for step in one.steps(after(one, [1]))}
+    assert behind == {**known, 2: 0.0, 3: -0.5}
 
 
 def test_of_equal_terms_that_whose_source_is_looked_at_begins() -> None:
