@@ -254,7 +254,10 @@ class ConstrainedSentence:
         if needed < 0:
             return set()
         begun = (node.steps_of(term) for node, term in state.begun[:1])  # what was begun first
-        return set(next(begun, steps)) - rule.banned
+        urgent = set(next(begun, steps)) - rule.banned
+        if state.must_go_on:  # what is forbidden becomes a longer word first
+            urgent = {token for token in urgent if self._goes_on[token]}
+        return urgent
 
     def rule(self, state: State, tokens_left: int) -> Rule:
         """Return what may follow a hypothesis.
@@ -289,9 +292,13 @@ class ConstrainedSentence:
         return Rule(None, banned, goes_on, complete and not state.must_go_on), needed
 
     def _needed(self, state: State) -> int:
-        """Return how many tokens the terms that are not met take, and `</s>`."""
+        """Return how many tokens the terms that are not met take, and `</s>`.
+
+        One more is for a forbidden word that must go on before they are forced.
+        """
         terms = self.constraints.terms
-        return 1 + sum(max(map(len, terms[number])) for number in self.unmet(state))
+        ends = 1 + self.constraints.has_forbidden
+        return ends + sum(max(map(len, terms[number])) for number in self.unmet(state))
 
     def _ends_of_forbidden(self, state: State) -> Iterator[int]:
         """Yield the tokens that would end a forbidden sequence and its word."""

@@ -180,6 +180,14 @@ def test_the_prefix_comes_first() -> None:
     assert with_prefix.rule(state, 100).only is None
 
 
+def test_a_forbidden_word_goes_on_before_terms_are_forced() -> None:
+    one = sentence((2, 4), boundaries=LETTERS, forbidden=((3,),))
+    state = one.move(State(), 3).state
+    assert one.rule(state, 4).goes_on is True  # there is room for it
+    assert one.rule(state, 3).goes_on is True
+    assert only(one, after(one, [3, 5]), 3) == [2]
+
+
 def test_terms_are_forced_while_there_is_room() -> None:
     term = sentence((2, 3))
     assert term.rule(State(), 4).only is None
