@@ -328,12 +328,13 @@ class ConstrainedRows:
     def _forbidden(self, rule: frozenset[int] | bool, device: torch.device) -> Tensor:
         """Return tokens that are forbidden.
 
-        :param rule: these; or all that do not go on with a word (True), or that do (False).
+        :param rule: these; or all but those that go on with a word (True), or those (False).
         """
         if isinstance(rule, frozenset):
             return row_numbers(sorted(rule), device)
-        going_on = self._sentence(self.rows[0]).boundaries.going_on
-        return (going_on != rule).nonzero().squeeze(1).to(device)
+        boundaries = self._sentence(self.rows[0]).boundaries
+        forbidden = ~boundaries.in_letters if rule else boundaries.going_on
+        return forbidden.nonzero().squeeze(1).to(device)
 
     def _candidates(
         self,

@@ -31,6 +31,10 @@ class WordBoundaries:
         self.goes_on = [goes_on for _, goes_on in pairs]
         self.going_on = torch.tensor(self.goes_on)  # [K], bool
         self._values = values or {}
+        # a byte alone may be no character: it does not make another word of what is before it
+        self.in_letters = torch.tensor(
+            [goes_on and token not in self._values for token, goes_on in enumerate(self.goes_on)]
+        )
 
     @classmethod
     def none(cls, size: int) -> "WordBoundaries":

@@ -48,12 +48,12 @@ def draw_constraints(seed: int, sources: list[list[int]], strict: bool = True) -
     return drawn
 
 
-def search(models, sources, constraints, config, n_best=1, candidates=None):
+def search(models, sources, constraints, config, n_best=1, candidates=None, boundaries=BOUNDARIES):
     src, mask = pad(sources)
     with torch.inference_mode():
         encoded = [model.encode(src, mask) for model in models]
         batch = EncodedBatch(encoded, mask.sum(1), candidates, constraints)
-        return search_batches(models, [batch], config, n_best, boundaries=BOUNDARIES)
+        return search_batches(models, [batch], config, n_best, boundaries=boundaries)
 
 
 @pytest.mark.parametrize("beam_mode", ["shrinking", "bounded"])
@@ -138,6 +138,16 @@ def test_forbidden_words_and_prefixes_hold(prefix_model, sources):
             assert hypothesis.words[:3] == [5, 3, 6]
             assert 2 not in hypothesis.words
             assert (3, 4) not in itertools.pairwise(hypothesis.words)
+
+
+def test_a_byte_alone_makes_no_other_word_of_a_forbidden_one(prefix_model, sources):
+    boundaries = WordBoundaries([(True, token > 4) for token in range(K)], {6: 0xB9})
+    forbidden = [Constraints(forbidden=((2,), (3,), (4,)))] * len(sources)
+    model, config = prefix_model(2, K), settings()
+    found = search([model], sources, forbidden, config, boundaries=boundaries)
+    for (one,) in found:
+        pairs = itertools.pairwise(one.words)
+        assert {after for before, after in pairs if before in (2, 3, 4)} <= {5}
 
 
 def test_a_term_that_is_preferred_may_be_left_out(prefix_model, sources):
