@@ -62,6 +62,27 @@ def test_placeholders_of_many_languages_are_found_whole(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "line", ["打开{}文件", "ファイル{}です。", "เปิด{}ครับ", "문서 {}에서", "は、{}。次"]
+)
+@pytest.mark.parametrize(
+    "text",
+    ["%s", "%d", "%1$s", "%1", "%n", "%Y-%m-%d", "%<total>d", "64MB", "3.5 kg", "foo_bar", "a.txt"]
+    + ["me@ex.org", "https://ex.com/a", "www.ex.com", "/usr/lib/x"],
+)
+def test_letters_without_blanks_are_no_part_of_placeholders(line: str, text: str) -> None:
+    assert PLACEHOLDER_PATTERN.findall(line.format(text)) == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["文档.docx", "https://zh.wikipedia.org/wiki/中国", "https://ex.com/a_(b)", r"C:\用户\x"],
+)
+def test_names_may_have_letters_without_blanks(text: str) -> None:
+    for line in (text, f"a {text} b", f"({text})."):
+        assert PLACEHOLDER_PATTERN.findall(line) == [text]
+
+
+@pytest.mark.parametrize(
     "text",
     ["50% of it", "100 % de", "5%d", "set {a, b} of", "{note: see page 3}", "{", "}}", "7.5%, 8%."]
     + ["{count, plural, one {# file", "%", "a % b", "#tag", "{a, plural}"]
@@ -79,7 +100,8 @@ def test_an_address_ends_before_the_punctuation_of_its_sentence() -> None:
 @pytest.mark.parametrize(
     "evil",
     ["<a " + "a=b ", "<", "a@", "/a", "a_", "%", "{", "a.b-", "$(a", "%(aaaa", "a+", "~/", "{{ "]
-    + ["{a, plural, ", "{a, plural, b {c} ", "{a:", "%{a", "{% ", "${a ", "%0", "%1", "{ "],
+    + ["{a, plural, ", "{a, plural, b {c} ", "{a:", "%{a", "{% ", "${a ", "%0", "%1", "{ "]
+    + ["a-", "--a", "文-", "http://(a"],
 )
 @pytest.mark.parametrize("pattern", [PROTECTED, PLACEHOLDER_PATTERN])
 def test_long_lines_take_linear_time(evil: str, pattern: re.Pattern[str]) -> None:
