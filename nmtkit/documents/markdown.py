@@ -32,6 +32,9 @@ _LABEL = re.compile(r"^[ \t>]*\[((?!\^)[^\[\]\n]{1,200})\]:[ \t]*\S", re.MULTILI
 _FOOTNOTE = re.compile(r"[ \t]{0,3}(?:\[\^[^\]\s]{1,100}\]|\*\[[^\]\n]{1,100}\]):[ \t]+")
 """What stands before the text of a footnote, and of an abbreviation that is spelled out."""
 
+_TASK = re.compile(r"[ \t]*\[[ xX]\][ \t]+(?=\S)")
+"""The box of a task, which is one only at the beginning of its item."""
+
 _HTML_BLOCK = re.compile(r"[ \t]{0,3}<(?:[A-Za-z][\w-]*(?=[\s/>]|\Z)[^\n]*|/[A-Za-z]|!--|[?!])")
 _INLINE_TAG = re.compile(
     r"[ \t]{0,3}</?(?:a|abbr|b|bdo|cite|code|del|em|i|img|ins|kbd|mark|q|s|small|span|strong|sub"
@@ -229,10 +232,12 @@ class _Parser:
             self._in_table = True
             yield from self._cells(start, end)
         else:
-            footnote = _FOOTNOTE.match(line)
-            if footnote:
+            head = _FOOTNOTE.match(line)
+            if head:
                 yield from self._flush()
-            first = start + (footnote.end() if footnote else len(line) - len(line.lstrip()))
+            elif not self._paragraph:
+                head = _TASK.match(line)
+            first = start + (head.end() if head else len(line) - len(line.lstrip()))
             self._paragraph.append(_Line(first, end))
 
     def _title(self, head: re.Match[str], start: int) -> Iterator[Segment]:

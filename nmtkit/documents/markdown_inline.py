@@ -10,7 +10,7 @@ from nmtkit.text.markup_pieces import Markup, Piece, PieceKind, find_partners, s
 _FIRST = re.compile(
     r"(?P<break>\\\r?\n)"
     r"|(?P<escape>\\[!-/:-@\[-`{-~])"
-    r"|(?P<code>`+)"
+    r"|(?P<code>(?:\{[A-Za-z][\w:+.-]{0,60}\})?`+)"
     r"|(?P<kept><[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*>|<[^\s<>@]{1,64}@[^\s<>]{1,255}>"
     r"|!?\[\[[^\[\]|\n]{1,200}\]\](?![(\[])|!\[\[[^\[\]\n]{1,400}\]\]"
     r"|\[\^[^\]\s]{1,100}\]|\[[ xX]\](?=\s)|\[[^\[\]\n]{1,200}\]\[\]"
@@ -94,12 +94,13 @@ def _first_token(found: re.Match[str], runs: dict[int, list[int]], source: str) 
         return _Token(PieceKind.OPENING, start, end, _WIKI)
     if found.lastgroup == "link":
         return _Token(PieceKind.CLOSING, start, end, "[")
-    ends = runs[len(found[0])]
-    while ends and ends[-1] <= start:
+    ticks = len(found[0]) - found[0].index("`")  # before them may be a role, as in {ref}`label`
+    ends = runs[ticks]
+    while ends and ends[-1] < end:
         ends.pop()
     if not ends:
         return None
-    stop = ends[-1] + len(found[0])
+    stop = ends[-1] + ticks
     return _Token(PieceKind.KEPT, start, stop, source[end : ends[-1]])
 
 

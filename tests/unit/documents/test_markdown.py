@@ -4,6 +4,8 @@ import pytest
 
 from nmtkit.documents.document import DocumentOptions
 from nmtkit.documents.formats import parse_document
+from nmtkit.documents.markdown_inline import markdown_pieces
+from nmtkit.text.markup_pieces import PieceKind
 from tests.unit.documents.stand_ins import translated
 
 
@@ -23,7 +25,7 @@ def sources(text: str) -> list[str]:
         ("> A\n> b\n>\n> - C", ["A\nb", "C"]),
         ("> A\n>> B\n> c\n>\n> D", ["A", "B\nc", "D"]),
         ("A\n> B\nc\n\n- D\n  > E", ["A", "B\nc", "D", "E"]),
-        ("- [ ] A", ["[ ] A"]),
+        ("- [ ] A\n  * [x] B\n    C", ["A", "B\nC"]),
         ("```\na\n```\nB", ["B"]),
         ("~~~ x\na\n```\n~~~\nB", ["B"]),
         ("1. A:\n\n        b\n\n   C\n\n    D", ["A:", "C", "D"]),
@@ -71,6 +73,12 @@ def sources(text: str) -> list[str]:
 def test_segments(text: str, expected: list[str]) -> None:
     assert sources(text) == expected
     assert sources(text.replace("\n", "\r\n")) == expected
+
+
+@pytest.mark.parametrize("text", ["`a b`", "{ref}`a <b>`", "{py:func}``a ` b``"])
+def test_code_is_one_piece_with_its_role(text: str) -> None:
+    kept = [p.source for p in markdown_pieces(f"See {text} {{x}}` c") if p.kind is PieceKind.KEPT]
+    assert kept == [text]
 
 
 @pytest.mark.parametrize(
