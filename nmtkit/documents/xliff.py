@@ -33,6 +33,7 @@ _SECTION = re.compile(r"(\s*)<!\[CDATA\[((?:(?!\]\]>).|(?!))*+)\]\]>(\s*)", re.D
 
 _OPAQUE = frozenset(["source", "target", "seg-source", "originalData", "skeleton", "skl"])
 _UNTRANSLATED_STATES = frozenset(["new", "needs-translation", "initial"])
+_PRESERVE = ' xml:space="preserve"'
 _REVIEW_STATES_1 = frozenset(
     "needs-adaptation needs-l10n needs-review-adaptation needs-review-l10n"
     " needs-review-translation".split()
@@ -108,7 +109,7 @@ class _Units(Units):
         """Yield the edits that a translation makes."""
         if target is not None and self._xml.inner(target) == translation:
             return
-        tag = f"<{source.prefix}target>" if target is None else target.tag
+        tag = _tag_of_target(source) if target is None else target.tag
         if marker is None:
             tag = self._with_state(tag)
         else:
@@ -233,6 +234,12 @@ def _keeps_spaces(element: Element | None) -> bool:
             return value == "preserve"
         element = element.parent
     return False
+
+
+def _tag_of_target(source: Element) -> str:
+    """Return the tag of a new target, in which spaces count if its source says that they do."""
+    keeps = source.get("xml:space") == "preserve"
+    return f"<{source.prefix}target{_PRESERVE if keeps else ''}>"
 
 
 def _is_page(element: Element | None) -> bool:

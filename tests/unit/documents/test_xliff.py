@@ -247,6 +247,7 @@ def test_line_breaks_that_count_stay(section: str, place: str | None) -> None:
     changed = translated(f"{text}</xliff>", "xliff", str.upper).data.decode()
     expected = "ONE IS\nHERE.\n  TWO\tTHREE" if place else "ONE IS HERE.\n  TWO THREE"
     assert f">{section.format(expected)}</target>" in changed
+    assert f"<target{source} state" in changed  # so that line breaks count there, too
 
 
 def test_whitespace_around_a_section_stays() -> None:
