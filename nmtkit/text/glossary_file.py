@@ -76,16 +76,21 @@ def parse_term(line: str, place: str) -> Term:
     unknown = [flag for flag in flags if flag not in FLAGS]
     if unknown:
         raise DataError(f"{place}: no such flag: '{unknown[0]}'; the flags are {', '.join(FLAGS)}")
-    targets = tuple(target.strip() for target in rest[0].split("|") if words_of(target))
+    targets = tuple(target.strip() for target in rest[0].split("|") if target.strip())
     if not targets:
         raise DataError(f"{place}: no translation; give at least one word")
-    if any(len(words_of(text)) > MAX_TERM_WORDS for text in (source, *targets)):
+    if any(map(_is_too_long, (source, *targets))):
         raise DataError(f"{place}: more than {MAX_TERM_WORDS} words; terms are shorter")
     if FORBIDDEN in flags:
         return Term(source, (), targets, CASE_SENSITIVE in flags, place)
-    if not words_of(source):
+    if not source:
         raise DataError(f"{place}: no term before the tab; only forbidden words need none")
     return Term(source, targets, (), CASE_SENSITIVE in flags, place)
+
+
+def _is_too_long(text: str) -> bool:
+    """Return whether a text has too many words, which are not counted where it is short."""
+    return len(text) > MAX_TERM_WORDS and len(words_of(text)) > MAX_TERM_WORDS
 
 
 def _field(text: str) -> str:
