@@ -175,6 +175,10 @@ _OPAQUE_ENDS = {name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in OP
 
 
 def character_of(entity: str) -> str:
-    """Return what stands for an entity in the text: its character, or itself if it is unknown."""
+    """Return what stands for an entity in the text: its character, or itself if it is unknown.
+
+    One that HTML forbids, as `&#8;`, has no character.
+    """
     character = html.unescape(entity)
-    return character if character.isprintable() or character == "\xa0" else entity
+    is_shown = character.isprintable() or character == "\xa0"
+    return character if character and is_shown else entity

@@ -84,7 +84,15 @@ def test_xml_knows_neither_void_elements_nor_entities_without_semicolons() -> No
 
 @pytest.mark.parametrize(
     ("entity", "character"),
-    [("&eacute;", "é"), ("&nbsp;", "\xa0"), ("&#0;", "�"), ("&#10;", "&#10;"), ("&no;", "&no;")],
+    [
+        ("&eacute;", "é"),
+        ("&nbsp;", "\xa0"),
+        ("&#0;", "�"),
+        ("&#10;", "&#10;"),
+        ("&no;", "&no;"),
+        ("&#8;", "&#8;"),
+        ("&#8", "&#8"),
+    ],
 )
 def test_an_unprintable_or_unknown_entity_stands_for_itself(entity: str, character: str) -> None:
     assert character_of(entity) == character
