@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from nmtkit.text.protected import PLACEHOLDER_PATTERN
+from nmtkit.text.placeholders import PLACEHOLDER_PATTERN
 
 SIGNS = "&_~"
 """Signs of Qt and Windows, of GTK, of LibreOffice."""

@@ -27,7 +27,7 @@ from nmtkit.text.markup_pieces import (
     find_partners,
     split_pieces,
 )
-from nmtkit.text.protected import MESSAGE_PATTERN
+from nmtkit.text.placeholders import MESSAGE_PATTERN
 
 KEPT_ELEMENTS = frozenset("code kbd samp var math svg".split())
 """Elements of HTML within a text that are not translated."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from nmtkit.documents.document import Edit, Segment, Write, apply_edits
 from nmtkit.text.messages import Variant, find_variants
-from nmtkit.text.protected import MESSAGE_PATTERN
+from nmtkit.text.placeholders import MESSAGE_PATTERN
 
 _QUOTING = re.compile("(?<!')'(?=[{}#])")
 """An apostrophe that makes what follows plain text."""

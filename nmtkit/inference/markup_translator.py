@@ -44,7 +44,7 @@ from nmtkit.text.markup_placement import (
     write_markup,
 )
 from nmtkit.text.markup_symbols import has_symbols, with_symbols
-from nmtkit.text.protected import PLACEHOLDER_PATTERN, SIGN_PATTERN
+from nmtkit.text.placeholders import PLACEHOLDER_PATTERN, SIGN_PATTERN
 from nmtkit.text.symbol_placement import without_symbols, written_places
 from nmtkit.text.translation_table import TranslationTable
 

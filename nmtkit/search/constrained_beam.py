@@ -397,8 +397,8 @@ class ConstrainedRows:
 def _gains(states: States, of_steps: Tensor, weights: Tensor) -> Tensor:
     """Return what the steps of terms add to the credits of hypotheses.
 
-    Alternatives share a probability by the tokens that are there, and by what is known of the rest:
-    else one of which more tokens are still to come would seem as likely as all words that begin so.
+    Alternatives share a probability by the tokens that are there, and by what is known of the rest.
+    By the tokens that are there alone, each would seem as likely as all words that begin like it.
 
     :param of_steps: log p of the steps. Shape: [n, k, M].
     :param weights: attention that the source words of terms get. Shape: [n, k, terms].

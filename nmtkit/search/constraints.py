@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-import numpy as np
 import torch
 
 from nmtkit.search.constraint_states import Move, Rule, State, StateView, Step
@@ -99,7 +98,7 @@ class ConstrainedSentence:
             node.is_inside = self.boundaries.ends_inside(tokens[:length])
             node.below.add(number)
         for node, rest in zip(nodes, rests, strict=False):
-            node.rests[number] = float(np.logaddexp(node.rests.get(number, -math.inf), rest))
+            node.rests[number] = _log_sum(node.rests.get(number, -math.inf), rest)
 
     @property
     def start(self) -> State:
@@ -371,3 +370,9 @@ def _ended_spelling(
     ended = [(node, term) for node, term in spelled if node.is_end]
     ended = [one for one in ended if not begun or one[1] in begun]
     return min(ended, key=lambda one: order.index(one[1]), default=None)
+
+
+def _log_sum(one: float, other: float) -> float:
+    """Return the logarithm of the sum of two numbers that are given by theirs."""
+    high, low = max(one, other), min(one, other)
+    return high if low == -math.inf else high + math.log1p(math.exp(low - high))

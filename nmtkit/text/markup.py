@@ -22,7 +22,7 @@ from nmtkit.text.markup_pieces import (
     split_pieces,
 )
 from nmtkit.text.messages import plain_message
-from nmtkit.text.protected import MESSAGE_PATTERN
+from nmtkit.text.placeholders import MESSAGE_PATTERN
 
 SEPARATING = frozenset(
     "address article aside blockquote br caption dd div dl dt figcaption figure footer form h1 h2"

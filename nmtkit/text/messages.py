@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from nmtkit.text.protected import MESSAGE_PATTERN
+from nmtkit.text.placeholders import MESSAGE_PATTERN
 
 _BRACE = re.compile(r"([^\s{}]*)\s*\{|\}")
 _ARGUMENT = re.compile(r"\{\s*(\w*)[^{}]*\}")

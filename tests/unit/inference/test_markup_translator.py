@@ -19,7 +19,7 @@ from nmtkit.model_folder import LoadedModel
 from nmtkit.models.rnnenc import RNNencConfig
 from nmtkit.text.markers import CLOSING, OPENING, POINTS
 from nmtkit.text.markup_symbols import has_symbols
-from nmtkit.text.protected import PLACEHOLDER_PATTERN
+from nmtkit.text.placeholders import PLACEHOLDER_PATTERN
 
 MARKUP = re.compile(r"<[^<>]*>|&[a-z]+;")
 

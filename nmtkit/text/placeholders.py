@@ -1,0 +1,132 @@
+"""Placeholders: parts of a text that a translation has as they are.
+
+Those that models tokenize as a unit (`protected.py`), and others that only come back whole.
+"""
+
+import re
+
+from nmtkit.text.protected import (
+    BRACES,
+    CONVERSION,
+    EMAIL,
+    ENTITY,
+    IDENTIFIER,
+    NOT_IN_URL,
+    PATH,
+    PERCENT_NUMBER,
+    SCHEME,
+    VARIABLE,
+    WINDOWS_PATH,
+)
+
+_MESSAGE = (
+    r"\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\s*,"
+    r"(?:[^{}]|\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\}|(?!))*+\}|(?!))*+\}|(?!))*+\}"
+)
+"""A message of ICU with its variants: `{n, plural, one {# file} other {# files}}`."""
+
+# Formatted arguments of ICU; templates of Jinja, Vue, Handlebars and shells; arguments of Ruby and
+# WordPress, and the percent sign of C; of Python, .NET and Rust; conversions of C with sizes of
+# types; dates (strftime); numbers of Qt.
+_FORMATTED = r"\{\s*\w+\s*,\s*(?:number|date|time|ordinal|duration|spellout)\b[^{}]{0,80}\}"
+_TEMPLATE = r"\{\{[^{}\n]{1,200}\}\}|\{%[^{}%\n]{1,200}%\}|\$\{[^{}\n]{1,200}\}"
+_NAMED = (
+    r"[%#]\{[A-Za-z_][\w.:]*\}|"
+    r"%<[A-Za-z_]\w*>(?:[-+#0]*\d*(?:\.\d+)?[diouxXeEfFgGcrsp](?!\w))?|"
+    r"###[A-Z][A-Z0-9_]{1,40}###|"
+    r"(?<!%)%%(?!%)"
+)
+_FIELD = (
+    r"\{[\w.\[\]]*(?:,\s?-?\d+)?(?:![rsa])?:[^{}\s]{1,40}\}|"
+    r"\{[\w.\[\]]*(?:,\s?-?\d+|![rsa])\}"
+)
+_C_CONVERSION = (
+    r"(?<![\w%])%(?:\d{1,2}\$)?[-+#0']*(?:\d+|\*)?(?:\.\d+)?(?:hh?|ll?|[zjtqL])?"
+    r"[diouxXeEfFgG](?!\w)"
+)
+_DATE_PART = r"%[-_0^#EO]?[aAbBcCdDeFgGhHIjklmMnNpPrRsStTuUVwWxXyYzZ]"
+_DATE = (
+    rf"(?<![\w%])(?=(?:{_DATE_PART}[-/.:∶]?){{0,8}}%[-_0^#EO]?[aAbBCDhHIjklmMNPrRStTUVwWyYzZ](?!\w))"
+    rf"{_DATE_PART}(?:[-/.:∶]?{_DATE_PART}){{0,8}}(?!\w)"
+)
+"""A date; at least one of its parts is no conversion of C."""
+
+_QT_NUMBER = r"(?<![\w%])%(?:n|L?[1-9][0-9]?)(?![\w$])(?![.,][0-9])"
+_PERCENT_IN_WORD = rf"(?<![\d%]){CONVERSION}(?![\d_]|[^\W\d_]{{2}})"
+"""Also beside a letter, as in `v%s`, `%dx%d`, `%s%s`. Models tokenize only what stands alone."""
+
+_SPACED = "\x00-\u0dff\u1e00-\u1fff"
+"""Where scripts have blanks between words: up to Sinhala, and more of Latin and Greek. Korean has
+blanks, but not before particles. Classes of few characters are compiled quickly."""
+
+_WORD = rf"(?:(?!\W)[{_SPACED}])"
+_EDGE = rf"(?:(?<!{_WORD})(?={_WORD})|(?<={_WORD})(?!{_WORD}))"
+_UNSPACED = rf"(?:(?!\W)[^{_SPACED}])"
+"""A letter that stands beside other text without a blank."""
+
+
+def _in_any_script(pattern: str) -> str:
+    """Return a pattern that takes letters without blanks for no part of a word.
+
+    So there is `%s` in `打开%s文件`, and `64MB` in `64MB以上`. Models tokenize without it.
+    """
+    pattern = pattern.replace(r"[^\W\d_]", rf"(?:(?![\W\d_])[{_SPACED}])").replace(r"\b", _EDGE)
+    pattern = re.sub(
+        r"\[\\w((?:\\.|[^\]\\])+)\]", lambda found: f"(?:{_WORD}|[{found[1]}])", pattern
+    )
+    return pattern.replace(r"!\w)", f"!{_WORD})")
+
+
+_WIDE = "\u3001-\u3004\u3008-\u301f\uff01-\uff0f\uff1a-\uff1f"
+_IN_URL = rf"(?:(?!{_UNSPACED})[^{NOT_IN_URL}{_WIDE}()])"
+_URL_PART = rf"(?:(?![.,;:!?\]]){_IN_URL}|\({_IN_URL}*\)|(?<=[/=#_-]){_UNSPACED}+)"
+_WHOLE_URL = (
+    rf"{_in_any_script(SCHEME)}"
+    rf"(?:{_URL_PART}|[).,;:!?\]]|\((?!{_IN_URL}*\)))*{_URL_PART}"
+)
+"""An address that ends before a sentence without blanks goes on, and has whole parentheses."""
+
+_PLACEHOLDERS = (
+    _MESSAGE,
+    _FORMATTED,
+    _TEMPLATE,
+    _in_any_script(_NAMED),
+    _FIELD,
+    _in_any_script(_DATE),
+    _in_any_script(_C_CONVERSION),
+    _in_any_script(_QT_NUMBER),
+    _in_any_script(_PERCENT_IN_WORD),
+    ENTITY,
+    _in_any_script(EMAIL),
+    _WHOLE_URL,
+    BRACES,
+    VARIABLE,
+    _in_any_script(PERCENT_NUMBER),
+)
+"""Models tokenize without the first eight kinds."""
+
+_FILE_NAME = (
+    rf"(?:\b[\w-]{{1,100}}|(?<!{_UNSPACED}){_UNSPACED}+)"
+    r"\.(?:[a-z]{2,4}[0-9]?|[A-Z]{2,4})\b(?![\w.])"
+)
+_UNIT = (
+    r"(?:(?:[KMGTP]i?B|[kMGT]?bit)(?:/s)?|[kMG]bps|[kMGT]?Hz|px|pt|dpi|ppi|ms|ns|[µμ]s|km/h"
+    r"|[kcmnµμ]m[²³]?|m[²³]|[kmµμ]g|[mcdµμ]l|mL|[kMG]Wh?|[km]V|mAh?|[kM]Pa|hPa|kcal|dB|°[CF])"
+)
+_MEASURE = rf"(?<![\w.,])[0-9]+(?:[.,][0-9]+)*(?:[ \u00a0\u202f]?{_UNIT}|r?em)(?!\w)"
+"""A number and its unit; no unit is a letter alone, as words may be."""
+
+_PLACEHOLDER_NAMES = (
+    _in_any_script(rf"{PATH}(?<![.])"),
+    rf"{WINDOWS_PATH}(?<![.])".replace(r"\b", _EDGE),
+    *map(_in_any_script, (IDENTIFIER, _FILE_NAME, _MEASURE)),
+)
+
+PLACEHOLDER_PATTERN = re.compile("|".join((*_PLACEHOLDERS, *_PLACEHOLDER_NAMES)))
+"""What comes back as it is when parts are protected in a translation: all of these but tags, and
+names of files and numbers with a unit."""
+
+SIGN_PATTERN = re.compile("|".join(_PLACEHOLDERS))
+"""Placeholders that no text has by itself: one that a source lacks is wrong in its translation."""
+
+MESSAGE_PATTERN = re.compile(_MESSAGE)
