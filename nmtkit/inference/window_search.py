@@ -63,9 +63,14 @@ class Window(NamedTuple):
         return prefix.text.text if prefix else ""
 
     def on_line(self, number: int, n_best: NBest) -> NBest:
-        """Return hypotheses whose alignments are with the tokens of their line."""
-        annotated = self.terms[number].annotated if self.terms else None
-        return n_best if annotated is None else [annotated.on_line(one) for one in n_best]
+        """Return hypotheses whose alignments are with the tokens of their line, and its terms."""
+        if not self.terms:
+            return n_best
+        from nmtkit.inference.term_links import with_term_links  # rarely needed: start-up
+
+        line = self.terms[number]
+        n_best = [with_term_links(one, line.constraints) for one in n_best]
+        return n_best if line.annotated is None else [line.annotated.on_line(one) for one in n_best]
 
     def constraints(self, with_terms: bool) -> "Sequence[Constraints]":
         """Return the constraints on translations of each line; nothing if no line has some."""
