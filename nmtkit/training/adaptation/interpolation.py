@@ -81,7 +81,8 @@ def next_point(trials: list[Trial], safe: float) -> float | None:
     last, best = trials[-1], best_trial(trials, safe)
     if best is None:  # the loss grows about with the square
         point = last.point * min(STEP, math.sqrt(STEP * safe / last.loss))
-        return point if point >= MIN_POINT else None
+        point = max(point, MIN_POINT)
+        return point if point < last.point else None
     too_large = [t.point for t in trials if t.point > best.point and t.loss > safe]
     if too_large and min(too_large) - best.point > MIN_GAP:
         return (min(too_large) + best.point) / 2

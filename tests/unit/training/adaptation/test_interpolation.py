@@ -38,6 +38,18 @@ def test_the_loss_at_the_point_is_allowed(loss, power):
     assert trial.point == 1.0 or trial.loss > 0.2 * SAFETY or trial.point < 2 * MIN_POINT
 
 
+@pytest.mark.parametrize("allowed", [0.0, 0.001])
+def test_the_smallest_point_is_tried_before_giving_up(allowed):
+    tried = []
+
+    def measure(point):
+        tried.append(point)
+        return Trial(point, 5.0 * point, 0.0 if point < 0.2 else 8.0 * point)
+
+    assert search_point(measure, allowed, always).loss == 0.0
+    assert tried[:2] == [1.0, MIN_POINT]
+
+
 def test_the_smallest_loss_is_returned_if_none_is_allowed():
     trial = search_point(lambda a: Trial(a, 1.0, 5.0 + a), 1.0, always)
     assert trial.loss > 1.0 and trial.point < 0.5
