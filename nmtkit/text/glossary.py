@@ -1,7 +1,8 @@
 """Glossaries: terms of the source language, and what they must become.
 
 A glossary is a list of terms. On a line its terms are found as words, the longest first; where two
-overlap, the longer one counts, or the first of equal length. Case is ignored unless a term says
+overlap, the longer one counts, or the first of equal length. Of entries for the same words one that
+is case-sensitive counts before others, or else the first. Case is ignored unless a term says
 otherwise, and so is whether accents are marks of their own (Unicode's NFC and NFD). Scripts without
 blanks have no word boundaries, so there every character is a word. Combining marks, such as the
 vowels of Hindi, belong to the character before.
@@ -72,7 +73,7 @@ class _Node:
 class Glossary:
     """Finds the terms of lines.
 
-    :param terms: of equal ones that are found, the first counts.
+    :param terms: of equal ones that are found, the first counts, or one that is case-sensitive.
     """
 
     def __init__(self, terms: Iterable[Term]) -> None:
@@ -100,7 +101,7 @@ class Glossary:
         :param line: raw text.
         """
         found = [one for one in self._matches(line) if one.term.targets]
-        found.sort(key=lambda one: (-one.words, one.start))
+        found.sort(key=lambda one: (-one.words, one.start, not one.term.case_sensitive))
         taken = bytearray(len(line))
         chosen = []
         for one in found:

@@ -9,6 +9,7 @@ Fields are separated by tabs, translations by `|`. The flag `forbidden` says tha
 a line with the term must not have these words; without a term no translation may have them.
 """
 
+import logging
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from nmtkit.io.tbx import is_tbx, read_tbx
 from nmtkit.io.text_content import text_chunks
 from nmtkit.text.glossary import Glossary, Term, words_of
 from nmtkit.text.quoted_field import unquoted
+
+log = logging.getLogger("nmtkit")
 
 CASE_SENSITIVE, FORBIDDEN = "case-sensitive", "forbidden"
 
@@ -35,17 +38,22 @@ MAX_TERM_WORDS = 100
 def read_glossary(path: str | Path, languages: tuple[str, str]) -> Glossary:
     """Read a glossary.
 
+    One without entries is read with a warning.
+
     :param languages: source and target language; TBX has terms of several.
     :raises DataError: the file cannot be read, or a line is not an entry; the message names it.
     """
     with open_data(path) as chunks:
         data = list(chunks)  # all of it, as a pipe can be read only once
     if is_tbx(b"".join(data[:HEAD_CHUNKS])):
-        return Glossary(_tbx_terms(data, str(path), languages))
-    lines = enumerate(split_lines(text_chunks(iter(data), str(path)), path), start=1)
-    return Glossary(
-        _terms(((number, decode_line(line, path, number)) for number, line in lines), str(path))
-    )
+        glossary = Glossary(_tbx_terms(data, str(path), languages))
+    else:
+        lines = enumerate(split_lines(text_chunks(iter(data), str(path)), path), start=1)
+        decoded = ((number, decode_line(line, path, number)) for number, line in lines)
+        glossary = Glossary(_terms(decoded, str(path)))
+    if not glossary.terms:
+        log.warning("%s: has no terms from %s to %s", path, *languages)
+    return glossary
 
 
 def _tbx_terms(data: list[bytes], name: str, languages: tuple[str, str]) -> Iterator[Term]:

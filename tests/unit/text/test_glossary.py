@@ -51,6 +51,14 @@ def test_case_counts_where_an_entry_says_so() -> None:
     assert [one.start for one in accented.find("éa E\u0301a")] == [3]
 
 
+@pytest.mark.parametrize("is_first", [False, True])
+def test_a_case_sensitive_entry_counts_before_others(is_first: bool) -> None:
+    entries = [Term("Menu", ("Karte",), case_sensitive=True), Term("menu", ("Menü",))]
+    glossary = Glossary(entries if is_first else entries[::-1])
+    found = [one.term.targets[0] for one in glossary.find("The Menu, the menu, the MENU")]
+    assert found == ["Karte", "Menü", "Menü"]
+
+
 def test_of_equal_terms_the_first_counts() -> None:
     first, second = Term("a", ("x",)), Term("A", ("y",))
     assert [one.term for one in Glossary([first, second]).find("a")] == [first]

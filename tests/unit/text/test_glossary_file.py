@@ -77,6 +77,16 @@ def test_a_wrong_line_is_named(tmp_path: Path, line: str, problem: str) -> None:
     assert problem in str(error.value)
 
 
+@pytest.mark.parametrize("content", ["", "# nothing\n"])
+def test_a_glossary_without_terms_is_read_with_a_warning(
+    tmp_path: Path, content: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "g"
+    path.write_text(content)
+    assert not read_glossary(path, ("en", "de")).terms
+    assert f"{path}: has no terms from en to de" in caplog.text
+
+
 def test_tbx_is_recognised_by_its_content(tmp_path: Path) -> None:
     path = tmp_path / "terms"
     path.write_text(TBX)
