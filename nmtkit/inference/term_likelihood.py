@@ -13,7 +13,7 @@ import torch
 
 from nmtkit.inference.term_annotation import AnnotatedSource, annotated_sources
 from nmtkit.search.batch_queue import EncodedBatch
-from nmtkit.search.constraints import ConstrainedSentence, Rests
+from nmtkit.search.constraints import Rests
 from nmtkit.search.forced_decoding import first_token_log_probs, token_log_probs
 from nmtkit.search.token_trees import Tokens
 
@@ -71,8 +71,7 @@ class TermLikelihood:
         if not any(key in self._rests for key in keys):
             return line
         rests = tuple(self._rests.get(key, ()) for key in keys)
-        constraints = replace(line.constraints, rests=rests)
-        return line._replace(sentence=ConstrainedSentence(constraints, line.sentence.boundaries))
+        return line._replace(constraints=replace(line.constraints, rests=rests))
 
     def _ask_batch(self, keys: Sequence[TermKey]) -> None:
         """Note log p of the best first token of each term."""

@@ -42,21 +42,22 @@ REPLACEMENT = "\ufffd"
 class LineTerms(NamedTuple):
     """The terms of a line.
 
-    sentence: says what translations have. terms: that of each constraint. impossible: terms that
-    the model cannot write or that are forbidden at the same time, and those beyond `MAX_TERMS`.
-    annotated: the line as a model that was trained with annotated terms reads it, which the
-    positions in the constraints are of; None for another model.
+    constraints: on its translations. boundaries: of target words. terms: that of each constraint.
+    impossible: terms that the model cannot write or that are forbidden at the same time, and those
+    beyond `MAX_TERMS`. annotated: the line as a model that was trained with annotated terms reads
+    it, which the positions in the constraints are of; None for another model.
     """
 
-    sentence: ConstrainedSentence
+    constraints: Constraints
+    boundaries: WordBoundaries
     terms: tuple[Term, ...] = ()
     impossible: tuple[Term, ...] = ()
     annotated: AnnotatedSource | None = None
 
     @property
-    def constraints(self) -> Constraints:
-        """Constraints on its translations."""
-        return self.sentence.constraints
+    def sentence(self) -> ConstrainedSentence:
+        """What says which terms translations have."""
+        return self.constraints.sentence(self.boundaries)
 
 
 class TermFinder:
@@ -139,9 +140,8 @@ class TermFinder:
         )
         impossible = [one.term for one, choice in zip(found, choices, strict=True) if not choice]
         impossible += [one.term for one in beyond]
-        sentence = ConstrainedSentence(constraints, self.boundaries)
         terms = tuple(one.term for one in possible)
-        return LineTerms(sentence, terms, tuple(impossible), annotated)
+        return LineTerms(constraints, self.boundaries, terms, tuple(impossible), annotated)
 
     def _plain(self, line: str) -> str:
         """Return a line without its tag, and without symbols of markup, which may be in a term."""
@@ -262,7 +262,8 @@ class TermFinder:
         return [one for one in hypotheses if allows(one.words) and not self._lacks(line, one)]
 
     def _lacks(self, line: LineTerms, hypothesis: Hypothesis) -> bool:
-        return bool(self._absent(line, hypothesis.words))
+        words = hypothesis.words
+        return line.sentence.lacks_tokens(words) or bool(self._absent(line, words))
 
     def _absent(self, line: LineTerms, tokens: Sequence[int]) -> Tokens:
         """Return the numbers of the terms that a translation lacks."""

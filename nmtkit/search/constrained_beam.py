@@ -84,7 +84,7 @@ class ConstrainedRows:
         cls, constraints: Sequence[Constraints], boundaries: WordBoundaries, device: torch.device
     ) -> "ConstrainedRows":
         """Return the rows of newcomers, whose tensors are on a device."""
-        sentences = [ConstrainedSentence(one, boundaries) if one else None for one in constraints]
+        sentences = [one.sentence(boundaries) if one else None for one in constraints]
         return cls(sentences, device)
 
     def _note_rows(self) -> None:

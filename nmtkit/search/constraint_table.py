@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
 
 from nmtkit.search.constraint_states import State, Step
 from nmtkit.search.constraints import ConstrainedSentence
@@ -182,9 +181,11 @@ class ConstraintTable:
         """Write the last fields of the steps of some states."""
         self._has_rests = self._has_rests or any(step.rest for found in steps for step in found)
         if self._has_rests:
-            values = [torch.tensor([step.rest for step in found]) for found in steps]
-            padded = pad_sequence(values, batch_first=True)
-            self._rests[rows, : padded.size(1)] = padded.to(self._rests.device)
+            count = self._rests.size(1)
+            padded = [
+                [step.rest for step in found] + [0.0] * (count - len(found)) for found in steps
+            ]
+            self._rests[rows] = torch.tensor(padded).to(self._rests.device)
 
     def _make_room(self, steps: int) -> None:
         """Enlarge the tensors where they are too small.

@@ -53,6 +53,18 @@ class Constraints:
     def __bool__(self) -> bool:
         return bool(self.terms or self.has_forbidden or self.prefix)
 
+    def sentence(self, boundaries: WordBoundaries) -> "ConstrainedSentence":
+        """Return the states that hypotheses pass through: the same object each time, as it learns.
+
+        :param boundaries: of the target words.
+        """
+        known = self.__dict__.get("_sentence")
+        if isinstance(known, ConstrainedSentence) and known.boundaries is boundaries:
+            return known
+        built = ConstrainedSentence(self, boundaries)
+        object.__setattr__(self, "_sentence", built)
+        return built
+
     @property
     def has_forbidden(self) -> bool:
         """Return whether something must not occur."""
@@ -134,13 +146,29 @@ class ConstrainedSentence:
     def missing(self, tokens: Iterable[int]) -> Tokens:
         """Return the terms that a translation lacks.
 
-        Where tokens could belong to one term or another, each is tried.
+        Where tokens could belong to one term or another, each is tried, unless the first choice has
+        all terms.
         """
+        read, state = list(tokens), State()
+        for token in read:
+            state = self.move(state, token).state
+        if not self.unmet(state):
+            return ()
         states = [State()]
-        for token in tokens:
+        for token in read:
             after = {new for state in states for new in self._readings(state, token)}
             states = sorted(after, key=lambda state: -state.met.bit_count())[:MAX_READINGS]
         return min(map(self.unmet, states), key=len)
+
+    def lacks_tokens(self, tokens: Iterable[int]) -> bool:
+        """Return whether a translation lacks a term for certain, as tokens of it are not there."""
+        if any(self.constraints.spelled):
+            return False
+        known = set(tokens)
+        return any(
+            not any(known.issuperset(words) for words in alternatives)
+            for alternatives in self.constraints.terms
+        )
 
     def _readings(self, state: State, token: int) -> Iterator[State]:
         """Yield the states after a token, for each term that it may belong to.

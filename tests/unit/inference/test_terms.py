@@ -11,7 +11,7 @@ from nmtkit.inference.markup_translator import MarkupTranslator
 from nmtkit.inference.terms import MAX_TERMS, LineTerms, TermFinder
 from nmtkit.inference.translator import Translator
 from nmtkit.model_folder import LoadedModel
-from nmtkit.search.constraints import ConstrainedSentence, Constraints
+from nmtkit.search.constraints import Constraints
 from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.special_symbols import EOS
 from nmtkit.text.glossary import Glossary, Term, count
@@ -163,7 +163,7 @@ def test_a_marker_within_a_term_joins_what_belongs_together(make_model: MakeMode
     model = make_model(1, src="a b", tgt="m ² x \uffed")
     words, term, ids = finder(model), Term("a", ("m²",)), model.tgt_vocab.ids
     constraints = Constraints(((tuple(ids("m \uffed ²".split())),),))
-    line = LineTerms(ConstrainedSentence(constraints, words.boundaries), (term,))
+    line = LineTerms(constraints, words.boundaries, (term,))
     assert words.missing(line, ids("x m \uffed ² x".split())) == []
     for text in ("x \uffed m \uffed ²", "m \uffed ² \uffed x", "m ²"):
         assert words.missing(line, ids(text.split())) == [term]
