@@ -1,6 +1,7 @@
 """Terms of a glossary as constraints on the translations of lines."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -260,6 +261,21 @@ class TermFinder:
             return list(hypotheses)
         allows = line.sentence.allows
         return [one for one in hypotheses if allows(one.words) and not self._lacks(line, one)]
+
+    def without_forbidden_end(self, line: LineTerms, hypothesis: Hypothesis) -> Hypothesis:
+        """Return a hypothesis that is unfinished without the end of it that is a forbidden word.
+
+        Search meant to make a longer word of it, but the hypothesis had no tokens left.
+        """
+        if hypothesis.finished or not line.constraints.has_forbidden:
+            return hypothesis
+        count = len(hypothesis.ids)
+        while count and line.sentence.ends_forbidden(hypothesis.ids[:count]):
+            count -= 1
+        scores = hypothesis.word_scores[:count]
+        return replace(
+            hypothesis, ids=hypothesis.ids[:count], word_scores=scores, score=sum(scores)
+        )
 
     def _lacks(self, line: LineTerms, hypothesis: Hypothesis) -> bool:
         words = hypothesis.words

@@ -224,7 +224,9 @@ class WindowSearch:
         kept = {number: terms.kept(window.terms[number], found[number]) for number in first}
         enough = {number: lists for number, lists in kept.items() if len(lists) >= n_best}
         again = [number for number in numbers if number not in enough]
-        enough.update(self._search_some(window, again, size, width, True))
+        for number, lists in self._search_some(window, again, size, width, True):
+            line = window.terms[number]
+            enough[number] = [terms.without_forbidden_end(line, one) for one in lists]
         return [enough[number] for number in numbers]
 
     def _is_hopeless(self, window: Window, number: int) -> bool:

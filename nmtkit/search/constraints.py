@@ -202,6 +202,13 @@ class ConstrainedSentence:
                 return False
         return not state.must_go_on
 
+    def ends_forbidden(self, tokens: Iterable[int]) -> bool:
+        """Return whether tokens end with a forbidden sequence that was to become a longer word."""
+        state = self.start
+        for token in tokens:
+            state = self.move(state, token).state
+        return state.must_go_on
+
     def move(self, state: State, token: int, order: Tokens | None = None) -> Move:
         """Return the state after one more token.
 

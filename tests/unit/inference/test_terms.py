@@ -13,6 +13,7 @@ from nmtkit.inference.translator import Translator
 from nmtkit.model_folder import LoadedModel
 from nmtkit.search.constraints import Constraints
 from nmtkit.search.hypothesis import Hypothesis
+from nmtkit.search.word_boundaries import WordBoundaries
 from nmtkit.special_symbols import EOS
 from nmtkit.text.glossary import Glossary, Term, count
 from nmtkit.text.names import Names
@@ -74,6 +75,29 @@ def test_forbidden_words_are_in_no_longer_word_without_blanks(
     for text in ("クリックする", "を クリ ック", "を w"):
         assert not allows(ids(text.split()))
     assert allows(ids("クリ を ック".split())) and allows(ids(["クリ"]))
+
+
+def test_an_unfinished_translation_does_not_end_with_a_forbidden_word(
+    model: LoadedModel,
+) -> None:
+    """Search would have made a longer word of it; a finished one goes on in any case."""
+    words = finder(model, Term("", (), ("w", "x y"), case_sensitive=True))
+    ids, size = model.tgt_vocab.ids, len(model.tgt_vocab)
+    going_on = set(ids(["y", "z"]))
+    words.__dict__["boundaries"] = WordBoundaries([(True, n in going_on) for n in range(size)])
+    line = words.find("b", ["b"])
+
+    def cut(text: str, finished: bool = False) -> list[int]:
+        tokens = [*ids(text.split()), *[EOS] * finished]
+        scores = [-1.0] * len(tokens)
+        found = words.without_forbidden_end(line, Hypothesis(tokens, sum(scores), scores, finished))
+        assert found.score == sum(found.word_scores) == -len(found.ids)
+        return found.ids
+
+    assert cut("z w") == ids(["z"]) and cut("z x y") == ids(["z", "x"])
+    for text in ("z", "w z", "x z y"):
+        assert cut(text) == ids(text.split())
+    assert cut("z w", finished=True) == [*ids(["z", "w"]), EOS]
 
 
 def test_impossible_terms_are_named(model: LoadedModel) -> None:
