@@ -35,7 +35,6 @@ TERM_BONUS = 5.0
 MAX_TERMS = 50
 """Terms of a line that are used; the time of a step grows with their number."""
 
-
 REPLACEMENT = "\ufffd"
 """What parts of a character are decoded to."""
 
