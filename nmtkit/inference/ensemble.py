@@ -16,7 +16,7 @@ from nmtkit.errors import ConfigError, ModelError, counted
 from nmtkit.inference.stream_batching import Batches, WindowDone
 from nmtkit.model_folder import LoadedModel, load_models
 from nmtkit.models import kernels
-from nmtkit.models.base import TranslationModel
+from nmtkit.models.base import Scored, TranslationModel
 from nmtkit.models.fast.int8 import is_int8_fast
 from nmtkit.models.precision import BFLOAT16_SIZE, Precision, multiplies_bfloat16
 from nmtkit.search.batch_queue import EncodedBatch
@@ -219,6 +219,19 @@ class Ensemble:
             yield EncodedBatch(encoded, lengths, lists, own)
             if done is not None:
                 done.mark(batch)
+
+    def score(
+        self,
+        sentences: Sequence[SourceTokens],
+        tgt: Tensor,
+        tgt_mask: Tensor,
+        src_rows: Tensor | None = None,
+    ) -> list[Scored]:
+        """Score target tokens with every model; see `TranslationModel.score`."""
+        return [
+            model.score(*self.source_batch(sentences, number), tgt, tgt_mask, src_rows)
+            for number, model in enumerate(self.models)
+        ]
 
     def source_batch(self, sentences: Sequence[SourceTokens], number: int) -> tuple[Tensor, Tensor]:
         """Return the source ids of a batch for one model, and their mask. Shapes: [B, T_x].

@@ -21,7 +21,6 @@ from nmtkit.data.batch import pad
 from nmtkit.errors import DataError, ModelError, counted, refuse_string
 from nmtkit.inference.ensemble import Ensemble, SourceTokens
 from nmtkit.inference.stream_batching import WINDOW_BATCHES, LinesDone, length_batches, windows
-from nmtkit.models.base import Scored
 from nmtkit.models.search_state import row_numbers
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.search.prefix_tree import PrefixTree, tree_log_probs
@@ -315,12 +314,7 @@ class Scorer:
         rows = row_numbers([row_of[source] for source in sources], first.device)  # [B]
         src_rows = rows if len(row_of) < len(sources) else None
         with torch.inference_mode():
-            scored: list[Scored] = [
-                model.score(
-                    *self._ensemble.source_batch(unique_sources, number), tgt, tgt_mask, src_rows
-                )
-                for number, model in enumerate(self._ensemble.models)
-            ]
+            scored = self._ensemble.score(unique_sources, tgt, tgt_mask, src_rows)
             mean = self._ensemble.averaging([part.log_probs for part in scored])
             log_probs = mean.cpu().double()  # [B, T_y]
         matrices = scored[0].alignment  # [B, T_y, T_x]

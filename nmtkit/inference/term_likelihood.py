@@ -7,14 +7,14 @@ probabilities of all tokens are asked for: a search that writes the first one mu
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import torch
 
+from nmtkit.data.batch import pad
 from nmtkit.inference.term_annotation import AnnotatedSource, annotated_sources
-from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.constraints import Rests
-from nmtkit.search.forced_decoding import first_token_log_probs, token_log_probs
 from nmtkit.search.token_trees import Tokens
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ MIN_LOG_PROB = -0.7
 """Log p of the first token below which a translation is not to be expected: that of one half."""
 
 BATCH_SIZE = 256
-"""Terms that are asked for together."""
+"""Translations of terms that are asked for together."""
 
 MAX_KNOWN = 100_000
 """Terms that are remembered; a server may be told any number of them."""
@@ -51,16 +51,22 @@ class TermLikelihood:
             self._rests.clear()
         keys = dict.fromkeys(key for line in lines for key in _keys(line))
         new = [key for key in keys if key not in self._log_probs]
-        for start in range(0, len(new), BATCH_SIZE):
-            self._ask_batch(new[start : start + BATCH_SIZE])
-        several = [key for key in new if len(key[1]) > 1 and max(map(len, key[1])) > 1]
-        pairs = [(key, tokens) for key in several for tokens in key[1]]
-        found: dict[TermKey, list[tuple[float, ...]]] = {key: [] for key in several}
-        for start in range(0, len(pairs), BATCH_SIZE):
-            some = pairs[start : start + BATCH_SIZE]
-            for (key, _), rests in zip(some, self._rests_of(some), strict=True):
-                found[key].append(rests)
-        self._rests.update((key, tuple(rests)) for key, rests in found.items())
+        pairs = [(key, tokens) for key in new for tokens in key[1]]
+        starts = range(0, len(pairs), BATCH_SIZE)
+        rows = (self._token_log_probs(pairs[start : start + BATCH_SIZE]) for start in starts)
+        found = chain.from_iterable(rows)
+        for key in new:
+            self._note(key, [*islice(found, len(key[1]))])
+
+    def _note(self, key: TermKey, log_probs: Sequence[Sequence[float]]) -> None:
+        """Note what is known of a term.
+
+        :param log_probs: of the tokens of each alternative.
+        """
+        self._log_probs[key] = max(row[0] for row in log_probs)
+        rests = tuple(tuple(sum(row[n:]) for n in range(1, len(row) + 1)) for row in log_probs)
+        if len(rests) > 1 and any(map(any, rests)):
+            self._rests[key] = rests
 
     def with_rests(self, line: "LineTerms") -> "LineTerms":
         """Return a line whose constraints know what comes behind the tokens of alternatives.
@@ -73,31 +79,17 @@ class TermLikelihood:
         rests = tuple(self._rests.get(key, ()) for key in keys)
         return line._replace(constraints=replace(line.constraints, rests=rests))
 
-    def _ask_batch(self, keys: Sequence[TermKey]) -> None:
-        """Note log p of the best first token of each term."""
+    def _token_log_probs(self, pairs: Sequence[tuple[TermKey, Tokens]]) -> list[list[float]]:
+        """Return log p of each token of translations of terms, each term alone."""
+        keys = [key for key, _ in pairs]
+        sources = [self._ensemble.source_tokens(source, names=()) for source, _ in keys]
+        tgt, tgt_mask = pad([tokens for _, tokens in pairs])
+        tgt = tgt.to(self._ensemble.first.device, non_blocking=True)
         with torch.inference_mode(), self._ensemble.error_context():
-            log_probs = first_token_log_probs(
-                self._ensemble.models, self._encoded(keys), self._ensemble.averaging
-            )
-        for key, row in zip(keys, log_probs, strict=True):
-            first = sorted({tokens[0] for tokens in key[1]})
-            self._log_probs[key] = float(row[first].max())
-
-    def _rests_of(self, pairs: Sequence[tuple[TermKey, Tokens]]) -> list[tuple[float, ...]]:
-        """Return for each token of an alternative log p of those behind it."""
-        with torch.inference_mode(), self._ensemble.error_context():
-            log_probs = token_log_probs(
-                self._ensemble.models,
-                self._encoded([key for key, _ in pairs]),
-                [tokens for _, tokens in pairs],
-                self._ensemble.averaging,
-            )
-        return [tuple(sum(row[place + 1 :]) for place in range(len(row))) for row in log_probs]
-
-    def _encoded(self, keys: Sequence[TermKey]) -> EncodedBatch:
-        """Encode terms, each alone."""
-        tokens = [self._ensemble.source_tokens(source, names=()) for source, _ in keys]
-        return EncodedBatch(*self._ensemble.encode(self._as_read(tokens, keys)))
+            scored = self._ensemble.score(self._as_read(sources, keys), tgt, tgt_mask)
+            mean = self._ensemble.averaging([part.log_probs for part in scored])
+        rows: list[list[float]] = mean.tolist()
+        return [row[: len(tokens)] for row, (_, tokens) in zip(rows, pairs, strict=True)]
 
     def _as_read(
         self, sources: "Sequence[SourceTokens]", keys: Sequence[TermKey]

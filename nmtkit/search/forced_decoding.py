@@ -1,7 +1,6 @@
 """Tokens that are given, decoded once: several searches of one sentence may begin behind them."""
 
-from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -11,9 +10,8 @@ from nmtkit.models.base import TranslationModel
 from nmtkit.models.search_state import SearchState
 from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.candidates import CandidateScorer
-from nmtkit.search.model_averaging import ModelAveraging
 from nmtkit.search.next_token import NextTokenScorer, predict
-from nmtkit.special_symbols import BOS, EOS
+from nmtkit.special_symbols import BOS
 
 
 class Begun(NamedTuple):
@@ -66,48 +64,3 @@ def decode_forced(
     for log_prob in log_probs:
         scores.append(total := total + log_prob)
     return Begun(tuple(tokens), (*before.scores, *scores), states)
-
-
-def token_log_probs(
-    models: Sequence[TranslationModel],
-    batch: EncodedBatch,
-    sequences: Sequence[Sequence[int]],
-    averaging: ModelAveraging,
-) -> list[list[float]]:
-    """Return log p of each token of the beginning of a translation of each sentence.
-
-    :param sequences: the tokens of each sentence, at least one.
-    """
-    result: list[list[float]] = [[] for _ in sequences]
-    for step, values in enumerate(_steps(models, batch, sequences, averaging)):
-        for row, tokens in enumerate(sequences):
-            if step < len(tokens):
-                result[row].append(float(values[row, tokens[step]]))
-    return result
-
-
-def first_token_log_probs(
-    models: Sequence[TranslationModel], batch: EncodedBatch, averaging: ModelAveraging
-) -> Tensor:
-    """Return log p of each first token of the translations of some sentences. Shape: [B, K]."""
-    return next(_steps(models, batch, [[EOS]] * len(batch.lengths), averaging))
-
-
-def _steps(
-    models: Sequence[TranslationModel],
-    batch: EncodedBatch,
-    sequences: Sequence[Sequence[int]],
-    averaging: ModelAveraging,
-) -> Iterator[Tensor]:
-    """Yield log p of all words at each place of some sequences. Shape: [B, K]."""
-    states = [
-        model.initial_state(source) for model, source in zip(models, batch.encoded, strict=True)
-    ]
-    scorer = NextTokenScorer(
-        [model.output_layer() for model in models], averaging, len(batch.lengths)
-    )
-    last = torch.full_like(batch.lengths, BOS)
-    for tokens in zip_longest(*sequences, fillvalue=EOS):
-        readouts, states, _ = predict(models, last.unsqueeze(1), states, batch.encoded)
-        yield torch.cat([values.clone() for _, values in scorer.log_probs(readouts)])
-        last = last.new_tensor(tokens)

@@ -68,8 +68,8 @@ def test_the_alternative_that_is_likely_as_a_whole_is_chosen(
     """And not the one whose first token is, as many words begin with it."""
     monkeypatch.setattr(term_likelihood, "MIN_LOG_PROB", 100.0)
     ensemble = Ensemble((make_model(1, src="a b", tgt="w x y"),))
-    for rests, text in ((((-9.0, 0.0), (0.0, 0.0)), "x x"), (((0.0, 0.0), (-9.0, 0.0)), "w w")):
-        monkeypatch.setattr(TermLikelihood, "_rests_of", lambda *_, known=rests: list(known))
+    for rows, text in ((((-1.0, -9.0), (-1.0, 0.0)), "x x"), (((-1.0, 0.0), (-1.0, -9.0)), "w w")):
+        monkeypatch.setattr(TermLikelihood, "_token_log_probs", lambda *_, known=rows: list(known))
         translator = Translator(ensemble).with_search(beam=1)
         found = translator.with_terms(Glossary([Term("a", ("w w", "x x"))])).translate(["a"])
         assert text in next(found)[0].text
