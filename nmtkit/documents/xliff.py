@@ -33,7 +33,6 @@ _SECTION = re.compile(r"(\s*)<!\[CDATA\[((?:(?!\]\]>).|(?!))*+)\]\]>(\s*)", re.D
 
 _OPAQUE = frozenset(["source", "target", "seg-source", "originalData", "skeleton", "skl"])
 _UNTRANSLATED_STATES = frozenset(["new", "needs-translation", "initial"])
-_PRESERVE = ' xml:space="preserve"'
 _REVIEW_STATES_1 = frozenset(
     "needs-adaptation needs-l10n needs-review-adaptation needs-review-l10n"
     " needs-review-translation".split()
@@ -238,8 +237,8 @@ def _keeps_spaces(element: Element | None) -> bool:
 
 def _tag_of_target(source: Element) -> str:
     """Return the tag of a new target, in which spaces count if its source says that they do."""
-    keeps = source.get("xml:space") == "preserve"
-    return f"<{source.prefix}target{_PRESERVE if keeps else ''}>"
+    tag, value = f"<{source.prefix}target>", source.get("xml:space")
+    return with_attribute(tag, "xml:space", value) if value == "preserve" else tag
 
 
 def _is_page(element: Element | None) -> bool:

@@ -4,14 +4,14 @@ Attention says it badly of words that the model would not have written, so that 
 source term would lose its words.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from torch import Tensor
 
 from nmtkit.search.constraints import Constraints
 from nmtkit.search.hypothesis import Hypothesis
-from nmtkit.search.token_trees import Tokens
+from nmtkit.search.token_trees import places_of
 
 
 def with_term_links(hypothesis: Hypothesis, constraints: Constraints) -> Hypothesis:
@@ -26,7 +26,8 @@ def with_term_links(hypothesis: Hypothesis, constraints: Constraints) -> Hypothe
     alignment, taken = hypothesis.alignment, set[int]()
     matrix = alignment.clone()
     for span, alternatives in zip(constraints.spans, constraints.terms, strict=True):
-        places = [place for place in _places(hypothesis.ids, alternatives) if not taken & {*place}]
+        found = places_of(alternatives, hypothesis.ids)
+        places = [place for place in found if taken.isdisjoint(place)]
         if not span or not places:
             continue
         place = max(places, key=lambda rows: _weight(alignment, rows, span))
@@ -34,14 +35,6 @@ def with_term_links(hypothesis: Hypothesis, constraints: Constraints) -> Hypothe
         matrix[place.start : place.stop] = 0.0
         matrix[place.start : place.stop, list(span)] = 1 / len(span)
     return replace(hypothesis, alignment=matrix)
-
-
-def _places(tokens: Sequence[int], alternatives: Sequence[Tokens]) -> Iterator[range]:
-    """Yield where one of some sequences stands."""
-    for phrase in alternatives:
-        for start in range(len(tokens) - len(phrase) + 1):
-            if tuple(tokens[start : start + len(phrase)]) == phrase:
-                yield range(start, start + len(phrase))
 
 
 def _weight(alignment: Tensor, rows: range, span: Sequence[int]) -> tuple[float, int]:

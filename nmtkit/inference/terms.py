@@ -14,7 +14,7 @@ from nmtkit.search.constraints import ConstrainedSentence, Constraints
 from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.search.search_settings import length_divisor
 from nmtkit.search.spelled_phrases import SpelledPhrases
-from nmtkit.search.token_trees import Node, Tokens
+from nmtkit.search.token_trees import Node, Tokens, places_of
 from nmtkit.search.word_boundaries import WordBoundaries
 from nmtkit.special_symbols import UNK
 from nmtkit.text.glossary import Glossary, Occurrence, Term
@@ -56,7 +56,7 @@ class LineTerms(NamedTuple):
 
     @property
     def sentence(self) -> ConstrainedSentence:
-        """What says which terms translations have."""
+        """Return the states that its translations pass through."""
         return self.constraints.sentence(self.boundaries)
 
 
@@ -78,11 +78,15 @@ class TermFinder:
     @cached_property
     def boundaries(self) -> WordBoundaries:
         """Return where target words end."""
-        text, words = self._model.tgt_text, self._model.tgt_vocab.words
-        spelled = list(enumerate(text.spellings(words)))
+        spelled = list(enumerate(self._spellings))
         values = {n: one[0] for n, (one, _) in spelled if len(one) == 1 and not one.isascii()}
         signs = {n for n, (one, goes_on) in spelled if goes_on and _ends_in_sign(one)}
-        return WordBoundaries(text.word_boundaries(words), values, signs)
+        pairs = self._model.tgt_text.word_boundaries(self._model.tgt_vocab.words)
+        return WordBoundaries(pairs, values, signs)
+
+    @cached_property
+    def _spellings(self) -> list[tuple[bytes, bool]]:
+        return self._model.tgt_text.spellings(self._model.tgt_vocab.words)
 
     @cached_property
     def _everywhere(self) -> tuple[Tokens, ...]:
@@ -103,8 +107,7 @@ class TermFinder:
 
     @cached_property
     def _spelled(self) -> Memo[Node]:
-        text, words = self._model.tgt_text, self._model.tgt_vocab.words
-        return Memo(SpelledPhrases(spelling for spelling, _ in text.spellings(words)).automaton)
+        return Memo(SpelledPhrases(spelling for spelling, _ in self._spellings).automaton)
 
     def _forms(self, phrase: str) -> list[str]:
         capitalized = self._model.tgt_text.capitalized(phrase)
@@ -268,9 +271,7 @@ class TermFinder:
         """
         if hypothesis.finished or not line.constraints.has_forbidden:
             return hypothesis
-        count = len(hypothesis.ids)
-        while count and line.sentence.ends_forbidden(hypothesis.ids[:count]):
-            count -= 1
+        count = line.sentence.allowed_length(hypothesis.ids)
         scores = hypothesis.word_scores[:count]
         return replace(
             hypothesis, ids=hypothesis.ids[:count], word_scores=scores, score=sum(scores)
@@ -346,10 +347,8 @@ def _places_within(tokens: Sequence[int], phrases: Sequence[Tokens], token: int)
     :param phrases: that have the token.
     """
     return {
-        start + offset
-        for phrase in phrases
-        for start in range(len(tokens) - len(phrase) + 1)
-        if tuple(tokens[start : start + len(phrase)]) == phrase
-        for offset, one in enumerate(phrase)
-        if one == token
+        number
+        for place in places_of(phrases, tokens)
+        for number in place
+        if tokens[number] == token
     }

@@ -167,25 +167,14 @@ class ConstraintTable:
             for known, found in zip(new, steps, strict=True)
         ]
         self._fields[rows] = torch.tensor(fields).to(self._fields.device)
-        flat = [
-            value
-            for found in steps
-            for step in (*found, *[NO_STEP] * (count - len(found)))
-            for value in step[:INTEGERS]
-        ]
+        padded = [(*found, *[NO_STEP] * (count - len(found))) for found in steps]
+        flat = [value for found in padded for step in found for value in step[:INTEGERS]]
         values = torch.tensor(flat).view(len(new), count, -1)
         self._steps[rows] = values.to(self._steps.device)
-        self._write_rests(rows, steps)
-
-    def _write_rests(self, rows: slice, steps: list[list[Step]]) -> None:
-        """Write the last fields of the steps of some states."""
-        self._has_rests = self._has_rests or any(step.rest for found in steps for step in found)
+        rests = [[step.rest for step in found] for found in padded]
+        self._has_rests = self._has_rests or any(map(any, rests))
         if self._has_rests:
-            count = self._rests.size(1)
-            padded = [
-                [step.rest for step in found] + [0.0] * (count - len(found)) for found in steps
-            ]
-            self._rests[rows] = torch.tensor(padded).to(self._rests.device)
+            self._rests[rows] = torch.tensor(rests).to(self._rests.device)
 
     def _make_room(self, steps: int) -> None:
         """Enlarge the tensors where they are too small.

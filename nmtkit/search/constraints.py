@@ -149,12 +149,11 @@ class ConstrainedSentence:
         Where tokens could belong to one term or another, each is tried, unless the first choice has
         all terms.
         """
-        read, state = list(tokens), State()
-        for token in read:
-            state = self.move(state, token).state
-        if not self.unmet(state):
+        read, start = list(tokens), State()
+        *_, last = start, *self._states(start, read)
+        if not self.unmet(last):
             return ()
-        states = [State()]
+        states = [start]
         for token in read:
             after = {new for state in states for new in self._readings(state, token)}
             states = sorted(after, key=lambda state: -state.met.bit_count())[:MAX_READINGS]
@@ -202,12 +201,16 @@ class ConstrainedSentence:
                 return False
         return not state.must_go_on
 
-    def ends_forbidden(self, tokens: Iterable[int]) -> bool:
-        """Return whether tokens end with a forbidden sequence that was to become a longer word."""
-        state = self.start
+    def allowed_length(self, tokens: Iterable[int]) -> int:
+        """Return how many tokens come before a forbidden end that was to become a longer word."""
+        states = enumerate(self._states(self.start, tokens), start=1)
+        return max((length for length, state in states if not state.must_go_on), default=0)
+
+    def _states(self, state: State, tokens: Iterable[int]) -> Iterator[State]:
+        """Yield the states after each of some tokens."""
         for token in tokens:
             state = self.move(state, token).state
-        return state.must_go_on
+            yield state
 
     def move(self, state: State, token: int, order: Tokens | None = None) -> Move:
         """Return the state after one more token.

@@ -1,6 +1,6 @@
 """Trees of sequences of tokens: terms, and what is forbidden."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -50,6 +50,14 @@ def add_sequence(root: Node, tokens: Sequence[int]) -> list[Node]:
         root = root.following.setdefault(token, Node())
         nodes.append(root)
     return nodes
+
+
+def places_of(phrases: Iterable[Tokens], tokens: Sequence[int]) -> Iterator[range]:
+    """Yield where one of some sequences stands among tokens."""
+    for phrase in phrases:
+        for start in range(len(tokens) - len(phrase) + 1):
+            if tuple(tokens[start : start + len(phrase)]) == phrase:
+                yield range(start, start + len(phrase))
 
 
 def follow(begun: Iterable[tuple[Node, int]], token: int) -> list[tuple[Node, int, Node]]:
