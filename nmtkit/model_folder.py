@@ -258,6 +258,18 @@ def read_vocabularies(folder: Path) -> tuple[Vocabulary, Vocabulary]:
     return Vocabulary.load(folder / "vocab.src"), Vocabulary.load(folder / "vocab.tgt")
 
 
+def check_is_free(folder: Path) -> None:
+    """Check that a new model folder can have this name.
+
+    :raises ModelError: it exists and is not empty.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ModelError(
+            f"{folder}: exists and is not a model folder, as it has no config.toml; choose another"
+            " name, or restore that file if this was one"
+        )
+
+
 def create_model_folder(
     folder: Path, config: Config, prepared: Path, provenance: Mapping[str, Any] | None = None
 ) -> None:
@@ -266,11 +278,7 @@ def create_model_folder(
     :param provenance: content of origin.json.
     :raises ModelError: `folder` exists and is not empty.
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ModelError(
-            f"{folder}: exists and is not a model folder, as it has no config.toml; choose another"
-            " name, or restore that file if this was one"
-        )
+    check_is_free(folder)
     files = prepared_files(prepared, config.text, config.data.sides)
     if config.data.terms_augment:
         files["vocab.src"] = source_shortlist(prepared, config.data)

@@ -170,6 +170,21 @@ def remove_folder(folder: Path) -> Path | None:
     return hidden if hidden.exists() else None
 
 
+def check_can_make(folder: str | Path) -> None:
+    """Make and remove a folder beside one that is to be written, or beside its first missing parent.
+
+    :raises OutputError: it cannot be made.
+    """
+    target = _resolve(folder)
+    missing = [path for path in (target, *target.parents) if not path.exists()]
+    hidden = hidden_name(missing[-1] if missing else target)
+    try:
+        hidden.mkdir()
+        hidden.rmdir()
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be written: {error.strerror}") from error
+
+
 def _resolve(path: str | Path) -> Path:
     """Return the path that an output's name leads to, with symbolic links resolved.
 

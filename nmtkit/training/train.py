@@ -32,6 +32,7 @@ from nmtkit.models import Model
 from nmtkit.models.precision import limit_bfloat16_memory
 from nmtkit.parallel.process_group import ProcessGroup, join_process_group
 from nmtkit.text.term_words import TermWords
+from nmtkit.training.checkpoint import has_checkpoints
 from nmtkit.training.dev_samples import DevSampler
 from nmtkit.training.folder_lock import FolderLock
 from nmtkit.training.gradient import word_sampler
@@ -227,9 +228,12 @@ def _run(trainer: Trainer, config: Config, opened: TrainingFolder) -> None:
     except (OSError, OutputError) as error:
         if lock is not None:
             lock.check()
-        raise OutputError(
-            f"{error}; what was saved before is complete, and the same command resumes from there"
-        ) from error
+        saved = (
+            "what was saved before is complete, and the same command resumes from there"
+            if has_checkpoints(folder)
+            else "nothing was saved before; mend this, and the same command starts again"
+        )
+        raise OutputError(f"{error}; {saved}") from error
     log.info("%s: finished after %s", folder, counted(trainer.progress.updates, "update"))
 
 

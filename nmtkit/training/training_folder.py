@@ -11,9 +11,14 @@ from typing import Any
 from nmtkit.config import Config, TextConfig
 from nmtkit.data.manifest import read_manifest, text_config
 from nmtkit.errors import ConfigError, ModelError
-from nmtkit.io.atomic import remove_folder
+from nmtkit.io.atomic import check_can_make, remove_folder
 from nmtkit.io.folder_files import check_folder
-from nmtkit.model_folder import create_model_folder, find_device, read_config
+from nmtkit.model_folder import (
+    check_is_free,
+    create_model_folder,
+    find_device,
+    read_config,
+)
 from nmtkit.training.checkpoint import has_checkpoints
 from nmtkit.training.folder_lock import FolderLock, lock_model_folder
 from nmtkit.training.initial_model import (
@@ -102,6 +107,8 @@ class TrainingFolder:
         self.is_new = force or not (folder / "config.toml").is_file()
         self.is_planned = self.is_new and bool(request.seconds) and not request.names_settings
         check_folder(folder)
+        if self.is_new:  # before the time of a plan is spent
+            _check_place(folder, force)
         self.config = self._settings()
         if self.is_new:
             check_output_matrix(self.config)
@@ -216,16 +223,35 @@ def _text_config(data: Path, manifest: dict[str, Any], swapped: bool) -> TextCon
     return dataclasses.replace(text, src_language=text.tgt_language, tgt_language=text.src_language)
 
 
-def _remove_model_folder(folder: Path) -> None:
-    """Remove an existing model folder, or raise ModelError if `folder` is something else."""
-    if not folder.exists():
-        return
+def _check_place(folder: Path, force: bool) -> None:
+    """Check that a model folder can be made, and what is there be removed.
+
+    :raises OutputError: it cannot be written.
+    :raises ModelError: something else is there.
+    """
+    if force:
+        _check_removable(folder)
+    else:
+        check_is_free(folder)
+    check_can_make(folder)
+
+
+def _check_removable(folder: Path) -> None:
+    """Raise ModelError if `folder` is neither a model folder nor empty."""
     is_model_folder = (folder / "config.toml").is_file()
-    if not is_model_folder and not (folder.is_dir() and not any(folder.iterdir())):
+    is_free = not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
+    if not is_model_folder and not is_free:
         raise ModelError(
             f"{folder}: is not a model folder, which has a file config.toml, so --force does not"
             " remove it"
         )
+
+
+def _remove_model_folder(folder: Path) -> None:
+    """Remove an existing model folder, or raise ModelError if a training runs there."""
+    if not folder.exists():
+        return
+    is_model_folder = (folder / "config.toml").is_file()
     with lock_model_folder(folder) if is_model_folder else contextlib.nullcontext():
         leftover = remove_folder(folder)
     if leftover:

@@ -172,6 +172,17 @@ def test_both_vocabularies_are_written_or_neither(nmtkit, prepared, tmp_path, li
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
+def test_a_full_disk_in_training_says_what_is_saved(nmtkit, prepared, small, tmp_path):
+    words = ["train", prepared, "-o", tmp_path / "model", "-r", "toy", "--device", "cpu", *small]
+    with full_disk(12_000):  # settings fit, parameters do not
+        result = nmtkit(*words, status=1)
+    assert_one_error_line(result, "; nothing was saved before")
+    nmtkit(*words)
+    with full_disk(12_000):
+        result = nmtkit(*words, "--set", "training.max_updates=4", status=1)
+    assert_one_error_line(result, "; what was saved before is complete")
+
+
 def test_a_picture_is_whole_or_absent(nmtkit, paths, tmp_path):
     pytest.importorskip("matplotlib")
     words = fill_in(["align", "-m", "{model}", "{text}.en", "{text}.fr", "-o", "{out}"], paths)

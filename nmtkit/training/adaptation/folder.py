@@ -9,7 +9,7 @@ from typing import Any
 
 from nmtkit.data.manifest import MANIFEST_FILE
 from nmtkit.errors import ModelError, OutputError
-from nmtkit.io.atomic import output_folder
+from nmtkit.io.atomic import check_can_make, output_folder
 from nmtkit.io.checksums import SUMS_FILE, format_sums
 from nmtkit.io.parameters import (
     CHECKSUM_KEY,
@@ -19,7 +19,6 @@ from nmtkit.io.parameters import (
     save_parameters,
     tensors_sha256,
 )
-from nmtkit.io.temporary import hidden_name
 from nmtkit.model_folder import (
     PROVENANCE_FILE,
     LoadedModel,
@@ -51,7 +50,7 @@ def check_output(output: Path, model_folder: Path, force: bool) -> None:
         raise OutputError(
             f"{output}: cannot be written: its parent folder does not exist; make it first"
         )
-    _check_parent(output, real_output)
+    check_can_make(output)
     if not output.exists() or (output.is_dir() and not any(output.iterdir())):
         return
     if not (output / "config.toml").is_file() or (output / MANIFEST_FILE).exists():
@@ -60,20 +59,6 @@ def check_output(output: Path, model_folder: Path, force: bool) -> None:
         raise OutputError(f"{output}: exists already; use --force to replace it")
     if is_locked(output):
         raise ModelError(f"{output}: a training runs there; wait for it, or give another -o")
-
-
-def _check_parent(output: Path, real_output: Path) -> None:
-    """Make and remove a folder beside the new one, as writing it will.
-
-    :param real_output: `output` with symbolic links resolved.
-    :raises OutputError: it cannot be made.
-    """
-    hidden = hidden_name(real_output)
-    try:
-        hidden.mkdir()
-        hidden.rmdir()
-    except OSError as error:
-        raise OutputError(f"{output}: cannot be written: {error.strerror}") from error
 
 
 def adapt_command(

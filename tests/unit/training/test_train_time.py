@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 import torch
 
-from nmtkit.errors import ConfigError
+from nmtkit.errors import ConfigError, ModelError, OutputError
 from nmtkit.model_folder import read_config
 from nmtkit.training import train as train_module
+from nmtkit.training import training_folder
 from nmtkit.training.gradient import Gradient
 from nmtkit.training.schedule import Schedule
 from nmtkit.training.train import TrainingResult, train
@@ -273,3 +274,16 @@ def test_a_validation_shortly_before_the_last_one_is_left_out(run: Run) -> None:
     validated = [row["update"] for row in rows if row["kind"] == "validation"]
     assert len(validated) == 1
     assert every < validated[0] <= every + 3
+
+
+def test_nothing_is_measured_for_a_folder_that_cannot_be_made(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(training_folder, "Planner", None)
+    (tmp_path / "file").touch()
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full/notes").touch()
+    with pytest.raises(OutputError, match="model: cannot be written: Not a directory"):
+        run("file/model", recipe=None, time=LIMIT)
+    for force in (False, True):
+        with pytest.raises(ModelError, match="full: .*is not a model folder"):
+            run("full", recipe=None, time=LIMIT, force=force)
+    assert [path.name for path in (tmp_path / "full").iterdir()] == ["notes"]
