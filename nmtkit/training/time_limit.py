@@ -139,6 +139,8 @@ class TimeLimit:
             in_time = abs(expected - left) <= tolerance
             if in_time or schedule.end <= updates + 1:
                 return schedule
-        elif left > self.cooldown * self.seconds:
-            return schedule
+        else:
+            validation = self.costs.validation  # the one at the end, which no update can use
+            if left - validation > self.cooldown * (self.seconds - validation):
+                return schedule
         return schedule.ending(updates, self.costs.end_within(left, updates))

@@ -146,6 +146,16 @@ def test_the_first_validation_takes_what_the_updates_promise() -> None:
     assert Costs(2.0, validate_every=10).validation == 2.0
 
 
+@pytest.mark.parametrize("validation", [10.0, 60.0, 90.0])
+def test_a_large_dev_set_leaves_a_cooldown(validation: float) -> None:
+    """Where its validation took more than the cooldown's share, the learning rate never fell."""
+    costs = Costs(2.0, validate_every=10_000)
+    costs.validation_tokens = validation * 3500
+    _, schedule = run(TimeLimit(120.0, 0.4, costs), [0.2], validation, every=10_000)
+    share = 1 - schedule.points[0].updates / schedule.end
+    assert share == pytest.approx(0.4, abs=0.05)
+
+
 def test_no_validation_comes_shortly_before_that_at_the_end() -> None:
     assert [last_validation_before(100, every) for every in (1, 10, 80)] == [99, 97, 80]
     costs = Costs(2.0, validate_every=80)
