@@ -96,12 +96,14 @@ def fine_tuned(options: argparse.Namespace, data: Path, tests: Tests) -> dict[st
     trained.load_state_dict(model.model.state_dict())  # type: ignore[attr-defined]
     pairs = read_pairs([data], ("", ""))
     corrections = usable_corrections(pairs, model, "", [data])
-    batches = dataclasses.replace(
-        model.config.data, batch_size=400, batch_unit="tokens", shuffle="every-epoch"
-    )
     settings = dataclasses.replace(settings_for(model.config.training, few=False), pull=0.0)
+    batches = dataclasses.replace(
+        model.config.data, batch_size=settings.tokens, batch_unit="tokens", shuffle="every-epoch"
+    )
     corpus = corpus_of(corrections, model)
-    tuner = FineTuner(trained, Batches(corpus, batches, 1), None, settings, model.config.training)
+    batches_of_pairs = Batches(corpus, batches, 1)
+    config, words = model.config.training, model.tgt_vocab
+    tuner = FineTuner(trained, batches_of_pairs, None, settings, config, words)
     marks: list[Bleus] = []
     seconds = options.long
     start = time.monotonic()

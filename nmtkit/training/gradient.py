@@ -19,6 +19,9 @@ from nmtkit.training.signals import STOP_SIGNALS
 
 log = logging.getLogger("nmtkit")
 
+WHOLE_SOFTMAX = 0.25
+"""Share of the learning rate below which no words are drawn for the softmax any more."""
+
 
 @dataclass(frozen=True)
 class Update:
@@ -66,6 +69,7 @@ class CostGradient:
 
     def _loss(self, batch: Batch, work: Work) -> torch.Tensor:
         """Return the cost of a batch, with matrix products in the type `precision`."""
+        self.model.train(work.dropout)
         sampler = self.sampler if work.samples_words else None
         guide = self.guide._replace(weight=work.guidance) if self.guide and work.guidance else None
         src, src_mask, tgt, tgt_mask = batch.to(self.device)[:4]  # [B, T_x], [B, T_y]
@@ -113,6 +117,7 @@ class Gradient:
         signal: int | None,
         samples_words: bool = True,
         guidance: float = 0.0,
+        dropout: bool = True,
     ) -> Update:
         """Compute the summed gradient of some batches; if memory runs out, halve the batches.
 
@@ -120,13 +125,14 @@ class Gradient:
         :param signal: stop signal that this process has received.
         :param samples_words: whether to use the sampler, if there is one.
         :param guidance: weight of the links that guide the attention, if there are any.
+        :param dropout: whether to apply that of the model.
         """
         tokens = sum(batch.tokens for batch in batches)
         divisor = _loss_divisor(self.config.loss_reduction, batches, tokens)
         while True:
             try:
                 cost, norm, received = self._sum_over_ranks(
-                    Work(batches, 1 / divisor, samples_words, guidance), signal
+                    Work(batches, 1 / divisor, samples_words, guidance, dropout), signal
                 )
                 return Update(cost, tokens, norm, signal=received)
             except (RuntimeError, MemoryError) as error:

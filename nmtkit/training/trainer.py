@@ -35,7 +35,7 @@ from nmtkit.training.checkpoint import (
 )
 from nmtkit.training.curriculum import LengthCurriculum
 from nmtkit.training.early_stopping import update_early_stopping
-from nmtkit.training.gradient import Gradient, Update
+from nmtkit.training.gradient import WHOLE_SOFTMAX, Gradient, Update
 from nmtkit.training.metrics_logger import MetricsLogger
 from nmtkit.training.optimizer_state import broadcast_optimizer
 from nmtkit.training.optimizers import learning_rate, make_optimizer, set_learning_rate
@@ -55,10 +55,6 @@ log = logging.getLogger("nmtkit")
 
 SIGNAL_GRACE = 5.0
 """Seconds after a stop signal in which another one counts as the same signal, forwarded again."""
-
-
-WHOLE_SOFTMAX = 0.25
-"""Share of the learning rate below which no words are drawn for the softmax any more."""
 
 
 class Trainer:

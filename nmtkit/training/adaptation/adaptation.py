@@ -195,7 +195,9 @@ class Adaptation:
     def _fine_tune(self) -> FineTuner:
         """Fine-tune the model as long as there is time, or until few corrections are right."""
         request, config = self.request, self.model.config
-        settings = request.settings or settings_for(config.training, self.is_few)
+        settings = request.settings or settings_for(
+            config.training, self.is_few, self.replay is not None
+        )
         data = dataclasses.replace(
             config.data,
             batch_size=settings.tokens,
@@ -209,7 +211,9 @@ class Adaptation:
         replay = None
         if self.replay is not None:
             replay = self.replay.batches(config, settings.replayed_tokens, request.seed)
-        tuner = FineTuner(self.trained, corrections, replay, settings, config.training)
+        tuner = FineTuner(
+            self.trained, corrections, replay, settings, config.training, self.model.tgt_vocab
+        )
         if request.updates:
             tuner.run_updates(request.updates)
             return tuner

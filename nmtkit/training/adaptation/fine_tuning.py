@@ -24,9 +24,12 @@ from nmtkit.data.batching import Batches
 from nmtkit.errors import ModelError
 from nmtkit.io.parameters import Parameters, parameters_of
 from nmtkit.models import Model
+from nmtkit.models.softmax_sampling import WordSampler
 from nmtkit.progress_bar import ProgressBar
-from nmtkit.training.gradient import Gradient
+from nmtkit.text.vocabulary import Vocabulary
+from nmtkit.training.gradient import WHOLE_SOFTMAX, Gradient
 from nmtkit.training.optimizers import set_learning_rate
+from nmtkit.training.plan import MIN_SAMPLED_WORDS, SOFTMAX_SAMPLES
 
 COOLDOWN = 0.5
 """Share of the time, at its end, in which the learning rate falls linearly to 0."""
@@ -45,6 +48,8 @@ class FineTuningSettings:
     pull: share of the way back to the old parameters after each update; used without replay.
     warmup: number of updates over which the learning rate rises.
     clip_norm: maximum norm of the gradient.
+    softmax_samples: words drawn for the softmax until the learning rate is low; 0: all words.
+    dropout_epochs: epochs of the corrections after which the model's dropout begins.
     """
 
     learning_rate: float = 0.001
@@ -53,24 +58,43 @@ class FineTuningSettings:
     pull: float = 0.01
     warmup: int = 10
     clip_norm: float = 1.0
+    softmax_samples: int = 0
+    dropout_epochs: float = 0.0
 
 
 MAX_RATE, OTHER_RATE = 0.001, 0.0005
 """Highest learning rate; and that of models that were not trained by Adam."""
 
+MAX_RATE_WITH_REPLAY = 0.003
+"""The highest where many corrections and replayed pairs make batches that are twice as large."""
 
-def settings_for(config: TrainingConfig, few: bool) -> FineTuningSettings:
+
+def settings_for(config: TrainingConfig, few: bool, replays: bool = True) -> FineTuningSettings:
     """Return settings for a model: at most the learning rate that it was trained with.
 
     Few corrections are learned in a short time, so there is time to forget less: with half the
-    learning rate, and three times the replayed pairs or a stronger pull.
+    learning rate, and three times the replayed pairs or a stronger pull. Many are hardly seen
+    three times, so that time counts most: larger batches, a higher learning rate, a softmax over
+    drawn words and no dropout before they come again (measured in `bench/NOTEBOOK.md`).
 
     :param config: settings of the training of the old model.
+    :param replays: old data are replayed.
     """
-    rate = min(MAX_RATE, config.learning_rate) if config.optimizer == "adam" else OTHER_RATE
+
+    def rate(highest: float) -> float:
+        return min(highest, config.learning_rate) if config.optimizer == "adam" else OTHER_RATE
+
     if few:
-        return FineTuningSettings(learning_rate=rate / 2, replayed_tokens=1200, pull=0.05)
-    return FineTuningSettings(learning_rate=rate)
+        return FineTuningSettings(rate(MAX_RATE) / 2, replayed_tokens=1200, pull=0.05)
+    if not replays:
+        return FineTuningSettings(rate(MAX_RATE))
+    return FineTuningSettings(
+        rate(MAX_RATE_WITH_REPLAY),
+        tokens=800,
+        replayed_tokens=800,
+        softmax_samples=SOFTMAX_SAMPLES,
+        dropout_epochs=3.0,
+    )
 
 
 class FineTuner:
@@ -86,19 +110,24 @@ class FineTuner:
         replay: Batches | None,
         settings: FineTuningSettings,
         config: TrainingConfig,
+        words: Vocabulary | None = None,
     ) -> None:
         """Remember the old parameters; nothing is updated yet.
 
         :param model: with the old parameters.
         :param config: settings of the training of the old model.
+        :param words: target words, with their counts, to draw those of the softmax from.
         """
         self.model = model
         self.settings = settings
+        self.batches = corrections
         self.corrections: Iterator[Batch] = iter(corrections)
         self.replay: Iterator[Batch] | None = None if replay is None else iter(replay)
         optimizer = torch.optim.Adam(model.parameters(), lr=settings.learning_rate, fused=True)
         config = dataclasses.replace(config, loss_reduction="token-mean")
         self.gradient = Gradient(model, optimizer, config)
+        if settings.softmax_samples and words is not None and len(words) >= MIN_SAMPLED_WORDS:
+            self.gradient.sample_words(WordSampler(words.counts, settings.softmax_samples))
         self.optimizer = optimizer
         self.old = [parameter.detach().clone() for parameter in model.parameters()]
         self.updates = 0
@@ -149,7 +178,13 @@ class FineTuner:
         if self.replay is not None:
             batches.append(next(self.replay))
         self.updates += 1
-        update = self.gradient.compute(batches, self.updates, None)
+        update = self.gradient.compute(
+            batches,
+            self.updates,
+            None,
+            samples_words=factor >= WHOLE_SOFTMAX,
+            dropout=self.batches.progress() >= self.settings.dropout_epochs,
+        )
         if not math.isfinite(update.cost + update.norm):
             self._skip()
             return

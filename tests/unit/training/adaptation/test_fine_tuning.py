@@ -1,5 +1,7 @@
 """Fine-tuning: the pull towards the old parameters, replay, and the end of the time."""
 
+import dataclasses
+
 import pytest
 import torch
 
@@ -7,7 +9,15 @@ from nmtkit.config import DataConfig, TrainingConfig
 from nmtkit.data.batching import Batches
 from nmtkit.errors import ModelError
 from nmtkit.models.rnnsearch import RNNsearch, RNNsearchConfig
-from nmtkit.training.adaptation.fine_tuning import MAX_NONFINITE, FineTuner, FineTuningSettings
+from nmtkit.models.softmax_sampling import WordSampler
+from nmtkit.text.vocabulary import SPECIAL_WORDS, Vocabulary
+from nmtkit.training.adaptation import fine_tuning
+from nmtkit.training.adaptation.fine_tuning import (
+    MAX_NONFINITE,
+    FineTuner,
+    FineTuningSettings,
+    settings_for,
+)
 from tests.unit.training.conftest import WORDS, make_corpus
 
 QUICK = FineTuningSettings(learning_rate=0.01, warmup=1)
@@ -22,11 +32,11 @@ def batches(size=9, seed=1):
 def make_tuner():
     """Return a function: `make_tuner(settings, replay)` makes a fine-tuner of a tiny model."""
 
-    def make(settings=QUICK, replay=None):
+    def make(settings=QUICK, replay=None, dropout=0.0, words=None):
         torch.manual_seed(3)
-        sizes = RNNsearchConfig(embedding=6, hidden=8, align=5, maxout=4, dropout=0.0)
+        sizes = RNNsearchConfig(embedding=6, hidden=8, align=5, maxout=4, dropout=dropout)
         model = RNNsearch(sizes, WORDS, WORDS)
-        return FineTuner(model, batches(), replay, settings, TrainingConfig())
+        return FineTuner(model, batches(), replay, settings, TrainingConfig(), words)
 
     return make
 
@@ -70,6 +80,42 @@ def test_without_a_pull_replayed_pairs_are_learned_too(make_tuner):
         for _ in range(30):
             tuner.update()
     assert cost(replaying, other) < cost(alone, other)
+
+
+def test_dropout_begins_after_its_epochs(make_tuner):
+    late = dataclasses.replace(QUICK, dropout_epochs=2.0)
+    plain, dropped = make_tuner(late), make_tuner(late, dropout=0.5)
+    epochs = []
+    while not epochs or epochs[-1] < 3:
+        for tuner in (plain, dropped):
+            tuner.update()
+        epochs.append(plain.batches.progress())
+        assert (distance(plain) == distance(dropped)) == (epochs[-1] < 2)
+    assert epochs[0] < 1
+
+
+def test_words_are_drawn_until_the_learning_rate_is_low(make_tuner, monkeypatch):
+    drawn = []
+    draw = WordSampler.draw
+    monkeypatch.setattr(WordSampler, "draw", lambda *a: drawn.append(factor) or draw(*a))
+    words = Vocabulary([*SPECIAL_WORDS, *(f"w{n}" for n in range(WORDS - 2))], range(WORDS))
+    settings = dataclasses.replace(QUICK, softmax_samples=3)
+    for smallest in (WORDS, WORDS + 1):  # of a few words none are drawn
+        monkeypatch.setattr(fine_tuning, "MIN_SAMPLED_WORDS", smallest)
+        tuner = make_tuner(settings, words=words)
+        for factor in (1.0, 0.3, 0.2, 0.0):
+            tuner.update(factor)
+    assert drawn == [1.0, 0.3]
+
+
+def test_many_corrections_are_learned_faster_where_old_pairs_are_replayed():
+    adam, sgd = TrainingConfig(optimizer="adam", learning_rate=0.002), TrainingConfig()
+    few, many = (settings_for(adam, few) for few in (True, False))
+    held = settings_for(adam, few=False, replays=False)
+    assert many.learning_rate == 0.002 > held.learning_rate > few.learning_rate
+    assert many.softmax_samples and not (few.softmax_samples or held.softmax_samples)
+    assert sgd.optimizer != "adam"
+    assert {settings_for(sgd, False, replays).learning_rate for replays in (True, False)} == {5e-4}
 
 
 def test_fine_tuning_ends_when_the_time_is_over_with_a_small_learning_rate(make_tuner):
