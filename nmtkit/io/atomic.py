@@ -171,7 +171,7 @@ def remove_folder(folder: Path) -> Path | None:
 
 
 def check_can_make(folder: str | Path) -> None:
-    """Make and remove a folder beside one that is to be written, or beside its first missing parent.
+    """Make and remove a folder beside one that will be written, or beside its missing parent.
 
     :raises OutputError: it cannot be made.
     """

@@ -69,7 +69,7 @@ class CostGradient:
 
     def _loss(self, batch: Batch, work: Work) -> torch.Tensor:
         """Return the cost of a batch, with matrix products in the type `precision`."""
-        self.model.train(work.dropout)
+        self.model.train(work.dropout)  # which decides about dropout alone
         sampler = self.sampler if work.samples_words else None
         guide = self.guide._replace(weight=work.guidance) if self.guide and work.guidance else None
         src, src_mask, tgt, tgt_mask = batch.to(self.device)[:4]  # [B, T_x], [B, T_y]

@@ -50,8 +50,11 @@ VALIDATION_SHARE = 0.03
 """Share of the time that validations may take."""
 
 COST_OF_VALIDATION, COST_OF_TRANSLATION = 0.5, 3.0
-"""Time in which the cost of a dev token is measured, and in which it is translated with beam 1, by
-the time of a training token."""
+"""Time in which the cost of a dev token is measured, at least, and in which it is translated with
+beam 1, by the time of a training token."""
+
+PASSES_OF_TRAINING = 3
+"""Multiplications of an update by those of its forward pass."""
 
 SMALL_BATCH, LARGE_BATCH, LARGE_ACCELERATOR_BATCH = 800, 1600, 6400
 """Target tokens of the smallest batch, padding counted, and of the largest on a CPU and elsewhere.
@@ -112,11 +115,29 @@ class CorpusFigures(NamedTuple):
         The encoder has gates in two directions, keys and values; the decoder has gates, attention
         and readout; the softmax has a row for each word that is drawn.
         """
+        words = self.softmax_samples + BATCH_WORDS if self.softmax_samples else self.tgt_words
+        return self._products(size, words)
+
+    def _products(self, size: int, words: int) -> float:
+        """Return millions of multiplications, forward, with a softmax over so many words."""
         encoder = (6 + 6 + 2 * 6) * size * size * self.src_tokens / max(self.tgt_tokens, 1)
         decoder = (3 + 4 + 2 + 2 + 1) * size * size
         attention = 6 * size * self.src_tokens / max(self.pairs, 1)
-        words = self.softmax_samples + BATCH_WORDS if self.softmax_samples else self.tgt_words
         return (encoder + decoder + attention + words * size) / 1e6
+
+    def validation_tokens(self, size: int, translated: bool, samples: bool = True) -> float:
+        """Return how many tokens could be trained on in the time of a validation.
+
+        Its softmax is over all words, which weighs most in small models.
+
+        :param size: that of the model.
+        :param translated: the dev set is translated, too.
+        :param samples: the softmax of the training is over drawn words, if there are many.
+        """
+        trained = self.products(size) if samples else self._products(size, self.tgt_words)
+        forward = self._products(size, self.tgt_words) / trained
+        cost = max(COST_OF_VALIDATION, forward / PASSES_OF_TRAINING)
+        return (cost + (COST_OF_TRANSLATION if translated else 0.0)) * max(self.dev_tokens, 1)
 
     @property
     def softmax_samples(self) -> int:
@@ -126,16 +147,6 @@ class CorpusFigures(NamedTuple):
     def parameters(self, size: int) -> int:
         """Return about how many parameters a model of the family has."""
         return (self.src_words + self.tgt_words) * size + 37 * size * size
-
-
-def validation_tokens(dev_tokens: int, translated: bool) -> float:
-    """Return how many tokens could be trained on in the time of a validation.
-
-    :param dev_tokens: target tokens of the dev set.
-    :param translated: the dev set is translated, too.
-    """
-    cost = COST_OF_VALIDATION + (COST_OF_TRANSLATION if translated else 0.0)
-    return cost * max(dev_tokens, 1)
 
 
 class SpeedModel(NamedTuple):
@@ -195,7 +206,7 @@ class Plan:
 
     def _validation_tokens(self, translated: bool) -> float:
         """Return how many tokens could be trained on in the time of a validation."""
-        return validation_tokens(self.figures.dev_tokens, translated)
+        return self.figures.validation_tokens(self.size, translated)
 
     @property
     def validation_share(self) -> float:

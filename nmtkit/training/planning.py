@@ -11,6 +11,7 @@ from nmtkit.durations import format_duration
 from nmtkit.model_folder import find_device, shortlists
 from nmtkit.models.precision import BFLOAT16_SIZE, limit_bfloat16_memory, multiplies_bfloat16
 from nmtkit.progress_bar import ProgressBar
+from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.part_gradients import possible_parts
 from nmtkit.training.plan import (
     COOLDOWN_SHARE,
@@ -44,6 +45,15 @@ MAX_SECONDS_TO_MEASURE = 2.0
 """... but each at most these seconds."""
 
 
+def corpus_figures(
+    corpus: Corpus, dev: Corpus, vocabularies: tuple[Vocabulary, Vocabulary]
+) -> CorpusFigures:
+    """Return the figures of the training data that plans need."""
+    src, tgt = vocabularies
+    tokens = len(corpus.src.ids), len(corpus.tgt.ids)
+    return CorpusFigures(len(corpus), *tokens, len(src), len(tgt), len(dev.tgt.ids))
+
+
 class Planner:
     """Plans trainings on a prepared folder.
 
@@ -66,14 +76,8 @@ class Planner:
         sides = data.sides
         self._vocabularies = src, tgt = shortlists(prepared, data)
         self._corpus = Corpus.open(prepared, "train", (src, tgt), sides)
-        self.figures = CorpusFigures(
-            len(self._corpus),
-            len(self._corpus.src.ids),
-            len(self._corpus.tgt.ids),
-            len(src),
-            len(tgt),
-            len(Corpus.open(prepared, "dev", (src, tgt), sides).tgt.ids),
-        )
+        dev = Corpus.open(prepared, "dev", (src, tgt), sides)
+        self.figures = corpus_figures(self._corpus, dev, (src, tgt))
         self._device = find_device(device)
         on_cpu = self._device.type == "cpu"
         self._largest_batch = LARGE_BATCH if on_cpu else LARGE_ACCELERATOR_BATCH

@@ -19,7 +19,7 @@ import torch
 from torch import nn
 
 from nmtkit import __version__
-from nmtkit.config import Config, TrainingConfig
+from nmtkit.config import Config
 from nmtkit.config_io import override_strings
 from nmtkit.data.corpus import Corpus
 from nmtkit.data.manifest import corpus_segments, read_manifest
@@ -45,7 +45,8 @@ from nmtkit.training.informed_start import (
 from nmtkit.training.initial_model import InitialModel
 from nmtkit.training.learning_curve import read_curve
 from nmtkit.training.metrics_logger import MetricsLogger, NullMetricsLogger
-from nmtkit.training.plan import validation_tokens
+from nmtkit.training.plan import CorpusFigures
+from nmtkit.training.planning import corpus_figures
 from nmtkit.training.schedule import Schedule
 from nmtkit.training.start_checks import check_ranks_data
 from nmtkit.training.stopwatch import Stopwatch
@@ -315,7 +316,7 @@ def _build_trainer(
         check_lock,
         dev.checksum,
     )
-    _expect_validations(trainer, config.training, dev)
+    _expect_validations(trainer, config, corpus_figures(corpus, dev, vocabularies))
     trainer.gradient.sample_words(word_sampler(config.training, vocabularies[1]))
     inform_start(model, trainer.gradient, word_pairs, vocabularies[1], config.training)
     term_words = TermWords.of(*vocabularies)
@@ -324,11 +325,13 @@ def _build_trainer(
     return trainer
 
 
-def _expect_validations(trainer: Trainer, config: TrainingConfig, dev: Corpus) -> None:
+def _expect_validations(trainer: Trainer, config: Config, figures: CorpusFigures) -> None:
     """Tell the time limit how long a validation takes, before there is one."""
     if trainer.time_limit is not None:
-        translated = config.dev_bleu or config.early_stopping_metric == "chrf"
-        tokens = validation_tokens(len(dev.tgt.ids), translated)
+        training = config.training
+        translated = training.dev_bleu or training.early_stopping_metric == "chrf"
+        samples = bool(training.softmax_samples)
+        tokens = figures.validation_tokens(config.model.hidden, translated, samples)
         trainer.time_limit.costs.validation_tokens = tokens
 
 

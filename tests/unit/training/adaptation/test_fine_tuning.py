@@ -10,7 +10,8 @@ from nmtkit.data.batching import Batches
 from nmtkit.errors import ModelError
 from nmtkit.models.rnnsearch import RNNsearch, RNNsearchConfig
 from nmtkit.models.softmax_sampling import WordSampler
-from nmtkit.text.vocabulary import SPECIAL_WORDS, Vocabulary
+from nmtkit.special_symbols import SPECIAL_WORDS
+from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.adaptation import fine_tuning
 from nmtkit.training.adaptation.fine_tuning import (
     MAX_NONFINITE,
@@ -85,7 +86,7 @@ def test_without_a_pull_replayed_pairs_are_learned_too(make_tuner):
 def test_dropout_begins_after_its_epochs(make_tuner):
     late = dataclasses.replace(QUICK, dropout_epochs=2.0)
     plain, dropped = make_tuner(late), make_tuner(late, dropout=0.5)
-    epochs = []
+    epochs: list[float] = []
     while not epochs or epochs[-1] < 3:
         for tuner in (plain, dropped):
             tuner.update()
@@ -97,9 +98,15 @@ def test_dropout_begins_after_its_epochs(make_tuner):
 def test_words_are_drawn_until_the_learning_rate_is_low(make_tuner, monkeypatch):
     drawn = []
     draw = WordSampler.draw
-    monkeypatch.setattr(WordSampler, "draw", lambda *a: drawn.append(factor) or draw(*a))
+
+    def count(sampler, targets):
+        drawn.append(factor)
+        return draw(sampler, targets)
+
+    monkeypatch.setattr(WordSampler, "draw", count)
     words = Vocabulary([*SPECIAL_WORDS, *(f"w{n}" for n in range(WORDS - 2))], range(WORDS))
     settings = dataclasses.replace(QUICK, softmax_samples=3)
+    factor = 1.0
     for smallest in (WORDS, WORDS + 1):  # of a few words none are drawn
         monkeypatch.setattr(fine_tuning, "MIN_SAMPLED_WORDS", smallest)
         tuner = make_tuner(settings, words=words)
