@@ -35,7 +35,7 @@ from nmtkit.io.lines import read_parallel
 from nmtkit.model_folder import build_model, load_model
 from nmtkit.training.adaptation.corrections import corpus_of, read_pairs, usable_corrections
 from nmtkit.training.adaptation.examiner import Judge, Kind, TestSet
-from nmtkit.training.adaptation.fine_tuning import FineTuner, settings_for
+from nmtkit.training.adaptation.fine_tuning import MANY, FineTuner, settings_for
 
 MARKS = 8
 """Times that a long fine-tuning is measured."""
@@ -96,7 +96,9 @@ def fine_tuned(options: argparse.Namespace, data: Path, tests: Tests) -> dict[st
     trained.load_state_dict(model.model.state_dict())  # type: ignore[attr-defined]
     pairs = read_pairs([data], ("", ""))
     corrections = usable_corrections(pairs, model, "", [data])
-    settings = dataclasses.replace(settings_for(model.config.training, few=False), pull=0.0)
+    settings = dataclasses.replace(
+        settings_for(model.config.training, many=len(corrections) >= MANY), pull=0.0
+    )
     batches = dataclasses.replace(
         model.config.data, batch_size=settings.tokens, batch_unit="tokens", shuffle="every-epoch"
     )

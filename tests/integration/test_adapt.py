@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from nmtkit import LossRefused, adapt
 from nmtkit.config_io import read_toml
 from nmtkit.io.parameters import read_parameters
+from nmtkit.training.adaptation import adaptation
+from nmtkit.training.adaptation.fine_tuning import settings_for
 
 PAIRS = [("one two", "deux un"), ("six five", "cinq six"), ("nine", "zéro")]
 TIME = ["--time", "2s", "--allow-loss", "100", "--device", "cpu"]
@@ -295,3 +298,24 @@ def test_the_python_function_returns_the_report(model, corrections, tmp_path):
     result = adapt(model, corrections, tmp_path / "new", time=2, allow_loss=100, device="cpu")
     assert result.folder == tmp_path / "new" and result.report.corrections == 3
     assert issubclass(LossRefused, Exception)
+
+
+def test_of_many_corrections_some_are_held_out_and_the_others_learned_fast(
+    model, prepared, tmp_path, monkeypatch
+):
+    words = ["one", "two", "three", "four", "five", "six"]
+    pairs = [(" ".join(three), " ".join(reversed(three))) for three in product(words, repeat=3)]
+    data = write_tsv(tmp_path / "many.tsv", [*pairs, ("one", "un")])  # 217
+    settings = []
+
+    def record(*arguments):
+        settings.append(settings_for(*arguments))
+        return settings[-1]
+
+    monkeypatch.setattr(adaptation, "settings_for", record)
+    options = {"updates": 2, "allow_loss": 100, "device": "cpu", "replay": prepared, "force": True}
+    for many in (196, 197):  # a tenth, 21, is held out
+        monkeypatch.setattr(adaptation, "MANY", many)
+        report = adapt(model, data, tmp_path / "new", **options).report
+        assert report.corrections == 196 and report.right_after is None
+    assert [tuned.tokens for tuned in settings] == [800, 400]

@@ -33,7 +33,7 @@ from nmtkit.training.adaptation.examiner import (
     TestSet,
     Translations,
 )
-from nmtkit.training.adaptation.fine_tuning import FineTuner, settings_for
+from nmtkit.training.adaptation.fine_tuning import MANY, FineTuner, settings_for
 from nmtkit.training.adaptation.folder import adapted_provenance, write_adapted
 from nmtkit.training.adaptation.interpolation import Trial, interpolate, search_point
 from nmtkit.training.adaptation.replay import Replay, find_replay, open_replay
@@ -195,9 +195,8 @@ class Adaptation:
     def _fine_tune(self) -> FineTuner:
         """Fine-tune the model as long as there is time, or until few corrections are right."""
         request, config = self.request, self.model.config
-        settings = request.settings or settings_for(
-            config.training, self.is_few, self.replay is not None
-        )
+        many = self.replay is not None and len(self.learned) >= MANY
+        settings = request.settings or settings_for(config.training, self.is_few, many)
         data = dataclasses.replace(
             config.data,
             batch_size=settings.tokens,

@@ -65,20 +65,25 @@ class FineTuningSettings:
 MAX_RATE, OTHER_RATE = 0.001, 0.0005
 """Highest learning rate; and that of models that were not trained by Adam."""
 
-MAX_RATE_WITH_REPLAY = 0.003
-"""The highest where many corrections and replayed pairs make batches that are twice as large."""
+MANY = 2000
+"""Corrections from which on there is hardly time to see them three times, ..."""
+
+MAX_RATE_OF_MANY = 0.003
+"""... so that they are learned with this highest learning rate, in batches twice as large."""
 
 
-def settings_for(config: TrainingConfig, few: bool, replays: bool = True) -> FineTuningSettings:
+def settings_for(
+    config: TrainingConfig, few: bool = False, many: bool = False
+) -> FineTuningSettings:
     """Return settings for a model: at most the learning rate that it was trained with.
 
     Few corrections are learned in a short time, so there is time to forget less: with half the
-    learning rate, and three times the replayed pairs or a stronger pull. Many are hardly seen
-    three times, so that time counts most: larger batches, a higher learning rate, a softmax over
-    drawn words and no dropout before they come again (measured in `bench/NOTEBOOK.md`).
+    learning rate, and three times the replayed pairs or a stronger pull. With many, time counts
+    most: larger batches, a higher learning rate, a softmax over drawn words and no dropout before
+    they come again (measured in `bench/NOTEBOOK.md`).
 
     :param config: settings of the training of the old model.
-    :param replays: old data are replayed.
+    :param many: there are at least `MANY`, and old data to replay.
     """
 
     def rate(highest: float) -> float:
@@ -86,15 +91,15 @@ def settings_for(config: TrainingConfig, few: bool, replays: bool = True) -> Fin
 
     if few:
         return FineTuningSettings(rate(MAX_RATE) / 2, replayed_tokens=1200, pull=0.05)
-    if not replays:
-        return FineTuningSettings(rate(MAX_RATE))
-    return FineTuningSettings(
-        rate(MAX_RATE_WITH_REPLAY),
-        tokens=800,
-        replayed_tokens=800,
-        softmax_samples=SOFTMAX_SAMPLES,
-        dropout_epochs=3.0,
-    )
+    if many:
+        return FineTuningSettings(
+            rate(MAX_RATE_OF_MANY),
+            tokens=800,
+            replayed_tokens=800,
+            softmax_samples=SOFTMAX_SAMPLES,
+            dropout_epochs=3.0,
+        )
+    return FineTuningSettings(rate(MAX_RATE))
 
 
 class FineTuner:

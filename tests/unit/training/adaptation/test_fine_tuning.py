@@ -115,14 +115,18 @@ def test_words_are_drawn_until_the_learning_rate_is_low(make_tuner, monkeypatch)
     assert drawn == [1.0, 0.3]
 
 
-def test_many_corrections_are_learned_faster_where_old_pairs_are_replayed():
+def test_many_corrections_are_learned_faster():
     adam, sgd = TrainingConfig(optimizer="adam", learning_rate=0.002), TrainingConfig()
-    few, many = (settings_for(adam, few) for few in (True, False))
-    held = settings_for(adam, few=False, replays=False)
-    assert many.learning_rate == 0.002 > held.learning_rate > few.learning_rate
-    assert many.softmax_samples and not (few.softmax_samples or held.softmax_samples)
+    few, some, many = (
+        settings_for(adam, few=True),
+        settings_for(adam),
+        settings_for(adam, many=True),
+    )
+    assert many.learning_rate == 0.002 > some.learning_rate > few.learning_rate
+    assert many.tokens > some.tokens and many.softmax_samples
+    assert not (few.softmax_samples or some.softmax_samples)
     assert sgd.optimizer != "adam"
-    assert {settings_for(sgd, False, replays).learning_rate for replays in (True, False)} == {5e-4}
+    assert {settings_for(sgd, many=many).learning_rate for many in (True, False)} == {0.0005}
 
 
 def test_fine_tuning_ends_when_the_time_is_over_with_a_small_learning_rate(make_tuner):
