@@ -103,9 +103,14 @@ def fine_tuned(options: argparse.Namespace, data: Path, tests: Tests) -> dict[st
         model.config.data, batch_size=settings.tokens, batch_unit="tokens", shuffle="every-epoch"
     )
     corpus = corpus_of(corrections, model)
-    batches_of_pairs = Batches(corpus, batches, 1)
-    config, words = model.config.training, model.tgt_vocab
-    tuner = FineTuner(trained, batches_of_pairs, None, settings, config, words)
+    tuner = FineTuner(
+        trained,
+        Batches(corpus, batches, 1),
+        None,
+        settings,
+        model.config.training,
+        model.tgt_vocab,
+    )
     marks: list[Bleus] = []
     seconds = options.long
     start = time.monotonic()

@@ -36,7 +36,7 @@ from nmtkit.config import FORMAT, READABLE_FORMATS, Config, DataConfig, parse_co
 from nmtkit.config_io import read_toml, write_toml
 from nmtkit.errors import ConfigError, ModelError
 from nmtkit.extras import installed_from
-from nmtkit.io.atomic import atomic_folder
+from nmtkit.io.atomic import atomic_folder, is_free
 from nmtkit.io.checksums import SUMS_FILE, check_sums, format_sums
 from nmtkit.io.folder_files import MIB, check_file, read_regular
 from nmtkit.io.lines import open_output
@@ -263,7 +263,7 @@ def check_is_free(folder: Path) -> None:
 
     :raises ModelError: it exists and is not empty.
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if not is_free(folder):
         raise ModelError(
             f"{folder}: exists and is not a model folder, as it has no config.toml; choose another"
             " name, or restore that file if this was one"

@@ -185,6 +185,11 @@ def check_can_make(folder: str | Path) -> None:
         raise OutputError(f"{folder}: cannot be written: {error.strerror}") from error
 
 
+def is_free(folder: Path) -> bool:
+    """Return whether nothing, or an empty folder, has the name of a folder."""
+    return not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
+
+
 def _resolve(path: str | Path) -> Path:
     """Return the path that an output's name leads to, with symbolic links resolved.
 
@@ -215,7 +220,7 @@ def _check_file(path: str | Path, force: bool) -> Path:
 def _check_folder(target: Path, path: str | Path, mark: str, kind: str, force: bool) -> None:
     if not target.parent.is_dir():
         raise OutputError(f"{path}: its parent folder does not exist; make it first")
-    if not target.exists() or (target.is_dir() and not any(target.iterdir())):
+    if is_free(target):
         return
     if not (target / mark).is_file():
         raise OutputError(

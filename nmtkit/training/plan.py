@@ -134,9 +134,9 @@ class CorpusFigures(NamedTuple):
         :param translated: the dev set is translated, too.
         :param samples: the softmax of the training is over drawn words, if there are many.
         """
-        trained = self.products(size) if samples else self._products(size, self.tgt_words)
-        forward = self._products(size, self.tgt_words) / trained
-        cost = max(COST_OF_VALIDATION, forward / PASSES_OF_TRAINING)
+        whole = self._products(size, self.tgt_words)
+        trained = self.products(size) if samples else whole
+        cost = max(COST_OF_VALIDATION, whole / (PASSES_OF_TRAINING * trained))
         return (cost + (COST_OF_TRANSLATION if translated else 0.0)) * max(self.dev_tokens, 1)
 
     @property

@@ -139,8 +139,11 @@ class TimeLimit:
             in_time = abs(expected - left) <= tolerance
             if in_time or schedule.end <= updates + 1:
                 return schedule
-        else:
-            validation = self.costs.validation  # the one at the end, which no update can use
-            if left - validation > self.cooldown * (self.seconds - validation):
-                return schedule
+        elif self._is_steady(left):
+            return schedule
         return schedule.ending(updates, self.costs.end_within(left, updates))
+
+    def _is_steady(self, left: float) -> bool:
+        """Return whether more time is left than the cooldown and the validation at the end take."""
+        validation = self.costs.validation
+        return left - validation > self.cooldown * (self.seconds - validation)

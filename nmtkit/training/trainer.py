@@ -180,7 +180,6 @@ class Trainer:
         :raises TrainingInterrupted: a stop signal was received; everything is saved.
         :raises ModelError: too many updates in a row had a cost or gradient that is not finite.
         """
-        self.model.train()
         grace = SIGNAL_GRACE if self.process_group.size > 1 else 0.0
         with StopSignals(grace) as self.stop_signals:
             self._count_time()

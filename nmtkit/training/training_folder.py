@@ -11,7 +11,7 @@ from typing import Any
 from nmtkit.config import Config, TextConfig
 from nmtkit.data.manifest import read_manifest, text_config
 from nmtkit.errors import ConfigError, ModelError
-from nmtkit.io.atomic import check_can_make, remove_folder
+from nmtkit.io.atomic import check_can_make, is_free, remove_folder
 from nmtkit.io.folder_files import check_folder
 from nmtkit.model_folder import (
     check_is_free,
@@ -238,9 +238,7 @@ def _check_place(folder: Path, force: bool) -> None:
 
 def _check_removable(folder: Path) -> None:
     """Raise ModelError if `folder` is neither a model folder nor empty."""
-    is_model_folder = (folder / "config.toml").is_file()
-    is_free = not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
-    if not is_model_folder and not is_free:
+    if not is_free(folder) and not (folder / "config.toml").is_file():
         raise ModelError(
             f"{folder}: is not a model folder, which has a file config.toml, so --force does not"
             " remove it"

@@ -24,10 +24,9 @@ from nmtkit.data.batching import Batches
 from nmtkit.errors import ModelError
 from nmtkit.io.parameters import Parameters, parameters_of
 from nmtkit.models import Model
-from nmtkit.models.softmax_sampling import WordSampler
 from nmtkit.progress_bar import ProgressBar
 from nmtkit.text.vocabulary import Vocabulary
-from nmtkit.training.gradient import WHOLE_SOFTMAX, Gradient
+from nmtkit.training.gradient import WHOLE_SOFTMAX, Gradient, word_sampler
 from nmtkit.training.optimizers import set_learning_rate
 from nmtkit.training.plan import MIN_SAMPLED_WORDS, SOFTMAX_SAMPLES
 
@@ -115,7 +114,7 @@ class FineTuner:
         replay: Batches | None,
         settings: FineTuningSettings,
         config: TrainingConfig,
-        words: Vocabulary | None = None,
+        words: Vocabulary,
     ) -> None:
         """Remember the old parameters; nothing is updated yet.
 
@@ -129,10 +128,10 @@ class FineTuner:
         self.corrections: Iterator[Batch] = iter(corrections)
         self.replay: Iterator[Batch] | None = None if replay is None else iter(replay)
         optimizer = torch.optim.Adam(model.parameters(), lr=settings.learning_rate, fused=True)
-        config = dataclasses.replace(config, loss_reduction="token-mean")
+        samples = settings.softmax_samples if len(words) >= MIN_SAMPLED_WORDS else 0
+        config = dataclasses.replace(config, loss_reduction="token-mean", softmax_samples=samples)
         self.gradient = Gradient(model, optimizer, config)
-        if settings.softmax_samples and words is not None and len(words) >= MIN_SAMPLED_WORDS:
-            self.gradient.sample_words(WordSampler(words.counts, settings.softmax_samples))
+        self.gradient.sample_words(word_sampler(config, words))
         self.optimizer = optimizer
         self.old = [parameter.detach().clone() for parameter in model.parameters()]
         self.updates = 0
@@ -147,7 +146,6 @@ class FineTuner:
         :param done: called after each update; its time counts.
         """
         start = time.monotonic()
-        self.model.train()
         with ProgressBar("fine-tune", "seconds at most", math.ceil(seconds)) as bar:
             while (used := time.monotonic() - start) < seconds:
                 bar.done = int(used)
@@ -158,7 +156,6 @@ class FineTuner:
 
     def run_updates(self, count: int) -> None:
         """Update a number of times; the learning rate falls to 0 at the end."""
-        self.model.train()
         for number in range(count):
             self.update(min(1.0, (1 - number / count) / COOLDOWN))
 

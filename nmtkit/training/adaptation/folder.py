@@ -9,7 +9,7 @@ from typing import Any
 
 from nmtkit.data.manifest import MANIFEST_FILE
 from nmtkit.errors import ModelError, OutputError
-from nmtkit.io.atomic import check_can_make, output_folder
+from nmtkit.io.atomic import check_can_make, is_free, output_folder
 from nmtkit.io.checksums import SUMS_FILE, format_sums
 from nmtkit.io.parameters import (
     CHECKSUM_KEY,
@@ -51,7 +51,7 @@ def check_output(output: Path, model_folder: Path, force: bool) -> None:
             f"{output}: cannot be written: its parent folder does not exist; make it first"
         )
     check_can_make(output)
-    if not output.exists() or (output.is_dir() and not any(output.iterdir())):
+    if is_free(output):
         return
     if not (output / "config.toml").is_file() or (output / MANIFEST_FILE).exists():
         raise OutputError(f"{output}: exists and is not a model folder; give another -o")

@@ -22,6 +22,7 @@ from nmtkit.training.adaptation.fine_tuning import (
 from tests.unit.training.conftest import WORDS, make_corpus
 
 QUICK = FineTuningSettings(learning_rate=0.01, warmup=1)
+VOCABULARY = Vocabulary([*SPECIAL_WORDS, *(f"w{n}" for n in range(WORDS - 2))], range(WORDS))
 
 
 def batches(size=9, seed=1):
@@ -33,11 +34,11 @@ def batches(size=9, seed=1):
 def make_tuner():
     """Return a function: `make_tuner(settings, replay)` makes a fine-tuner of a tiny model."""
 
-    def make(settings=QUICK, replay=None, dropout=0.0, words=None):
+    def make(settings=QUICK, replay=None, dropout=0.0):
         torch.manual_seed(3)
         sizes = RNNsearchConfig(embedding=6, hidden=8, align=5, maxout=4, dropout=dropout)
         model = RNNsearch(sizes, WORDS, WORDS)
-        return FineTuner(model, batches(), replay, settings, TrainingConfig(), words)
+        return FineTuner(model, batches(), replay, settings, TrainingConfig(), VOCABULARY)
 
     return make
 
@@ -104,12 +105,11 @@ def test_words_are_drawn_until_the_learning_rate_is_low(make_tuner, monkeypatch)
         return draw(sampler, targets)
 
     monkeypatch.setattr(WordSampler, "draw", count)
-    words = Vocabulary([*SPECIAL_WORDS, *(f"w{n}" for n in range(WORDS - 2))], range(WORDS))
     settings = dataclasses.replace(QUICK, softmax_samples=3)
     factor = 1.0
     for smallest in (WORDS, WORDS + 1):  # of a few words none are drawn
         monkeypatch.setattr(fine_tuning, "MIN_SAMPLED_WORDS", smallest)
-        tuner = make_tuner(settings, words=words)
+        tuner = make_tuner(settings)
         for factor in (1.0, 0.3, 0.2, 0.0):
             tuner.update(factor)
     assert drawn == [1.0, 0.3]
