@@ -34,7 +34,7 @@ from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.special_symbols import EOS, SPECIAL_WORDS, UNK
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.gradient import Update, word_sampler
-from nmtkit.training.informed_start import inform_start
+from nmtkit.training.informed_start import InformedStart
 from nmtkit.training.metrics_logger import NullMetricsLogger
 from nmtkit.training.settings import make_config
 from nmtkit.training.trainer import Trainer
@@ -201,7 +201,9 @@ class RecipeRun:
         gradient.sample_words(word_sampler(config.training, vocabulary))
         corpus = self.trainer.batches.corpus
         estimate = partial(WordPairs.estimate, corpus, len(vocabulary))
-        inform_start(model, gradient, estimate, vocabulary, config.training)
+        start = InformedStart(config.training, estimate, vocabulary)
+        start.initialise(model)
+        start.accompany(gradient)
         model.train()
 
     def update(self) -> Update:

@@ -7,8 +7,10 @@ words that stand for target words have the embeddings of these throughout.
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 from torch.optim import Optimizer
 
 from nmtkit.config import Config, TrainingConfig
@@ -57,34 +59,49 @@ def learn_word_pairs(corpus: Corpus, vocabularies: Sequence[Vocabulary]) -> Word
     return pairs if words is None else pairs.with_term_words(words)
 
 
-@torch.no_grad()
-def inform_start(
-    model: Model,
-    gradient: Gradient,
-    word_pairs: Callable[[], WordPairs],
-    words: Vocabulary,
-    config: TrainingConfig,
-) -> None:
-    """Initialise parameters, and guide the attention, as the settings ask.
+@dataclass(frozen=True)
+class InformedStart:
+    """What a training is told of its words, as its settings ask.
 
-    :param gradient: computes the gradients of the model.
-    :param word_pairs: returns which words of the corpus belong together.
-    :param words: target words, with their counts.
-    :raises DataError: the corpus is damaged.
+    word_pairs: returns which words of the corpus belong together; called only where that is needed.
+    words: target words, with their counts. term_words: source words that stand for them, or None.
     """
-    if config.init_output_bias:
-        model.init_output_bias(words.counts)
-    if not (config.guided_alignment or config.init_source_embeddings):
-        return
-    pairs = word_pairs()
-    device = model.E_y.device
-    keys, strengths = (torch.from_numpy(column).to(device) for column in pairs[:2])
-    if config.init_source_embeddings:
-        parameters = dict(model.named_parameters())
-        E_x, E_y = parameters["E_x"], parameters["E_y"]
-        E_x.copy_(lexical_embeddings(E_x, E_y, keys, strengths))
-    if config.guided_alignment and len(keys):
-        gradient.guide_attention(AttentionGuide(keys, strengths, len(words)))
+
+    config: TrainingConfig
+    word_pairs: Callable[[], WordPairs]
+    words: Vocabulary
+    term_words: TermWords | None = None
+
+    @torch.no_grad()
+    def initialise(self, model: Model) -> None:
+        """Initialise the parameters of a training that begins.
+
+        :raises DataError: the corpus is damaged.
+        """
+        if self.config.init_output_bias:
+            model.init_output_bias(self.words.counts)
+        if self.config.init_source_embeddings:
+            parameters = dict(model.named_parameters())
+            E_x, E_y = parameters["E_x"], parameters["E_y"]
+            E_x.copy_(lexical_embeddings(E_x, E_y, *self._pairs_on(E_y.device)))
+
+    def accompany(self, gradient: Gradient) -> None:
+        """Guide the attention, and tie term words, in all updates that follow.
+
+        :param gradient: computes the gradients of the model.
+        :raises DataError: the corpus is damaged.
+        """
+        if self.term_words is not None:
+            tie_term_words(gradient.model, gradient.optimizer, self.term_words)
+        if self.config.guided_alignment:
+            keys, strengths = self._pairs_on(gradient.device)
+            if len(keys):
+                gradient.guide_attention(AttentionGuide(keys, strengths, len(self.words)))
+
+    def _pairs_on(self, device: torch.device) -> tuple[Tensor, Tensor]:
+        """Return keys and strengths of the word pairs."""
+        pairs = self.word_pairs()
+        return torch.from_numpy(pairs.keys).to(device), torch.from_numpy(pairs.strengths).to(device)
 
 
 def tie_term_words(model: Model, optimizer: Optimizer, words: TermWords) -> None:

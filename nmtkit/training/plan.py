@@ -12,7 +12,7 @@ al. 2023, eq. (5). E, which neither size nor time changes, is left out.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 Precision = Literal["float32", "bfloat16"]
@@ -47,7 +47,10 @@ MAX_VALIDATIONS = 10
 """Number of validations, if there is time for them."""
 
 VALIDATION_SHARE = 0.03
-"""Share of the time that validations may take."""
+"""Share of the time that validations may take; those of a large dev set take more."""
+
+LEAST_TRAINING_SHARE = 0.1
+"""Share of the time that is planned for updates however large the dev set is."""
 
 COST_OF_VALIDATION, COST_OF_TRANSLATION = 0.5, 3.0
 """Time in which the cost of a dev token is measured, at least, and in which it is translated with
@@ -179,7 +182,7 @@ class Plan:
 
     size: of the family. tokens: target tokens of all updates. figures: of the training data.
     largest_batch: target tokens of the largest possible batch, padding counted. precision: of the
-    matrix products.
+    matrix products. training_share: share of the time that updates take.
     """
 
     size: int
@@ -187,11 +190,12 @@ class Plan:
     figures: CorpusFigures
     largest_batch: int = LARGE_BATCH
     precision: Precision = "float32"
+    training_share: float = TRAINING_SHARE
 
     @property
     def _training_tokens(self) -> float:
         """Tokens that could be trained on in the time that validations may take."""
-        return VALIDATION_SHARE / TRAINING_SHARE * self.tokens
+        return VALIDATION_SHARE / self.training_share * self.tokens
 
     @property
     def measures_bleu(self) -> bool:
@@ -212,7 +216,16 @@ class Plan:
     def validation_share(self) -> float:
         """Share of the time that all validations take; of a large dev set more than is aimed at."""
         validated = self.validations * self._validation_tokens(self.measures_bleu)
-        return TRAINING_SHARE * validated / max(self.tokens, 1.0)
+        return self.training_share * validated / max(self.tokens, 1.0)
+
+    def without_validations(self) -> "Plan":
+        """Return this plan with no more updates than a large dev set leaves time for."""
+        taken = self.validation_share - VALIDATION_SHARE
+        if taken <= 0:
+            return self
+        share = max(self.training_share - taken, LEAST_TRAINING_SHARE)
+        tokens = share / self.training_share * self.tokens
+        return replace(self, tokens=tokens, training_share=share)
 
     @property
     def epochs(self) -> float:
@@ -314,6 +327,6 @@ def best_plan(
 
     def plan(size: int) -> Plan:
         tokens = TRAINING_SHARE * seconds / speed.seconds(figures.products(size))
-        return Plan(size, tokens, figures, largest_batch, precision)
+        return Plan(size, tokens, figures, largest_batch, precision).without_validations()
 
     return min(map(plan, sizes), key=lambda plan: plan.expected_cost)

@@ -18,7 +18,6 @@ from nmtkit.training.plan import (
     LARGE_ACCELERATOR_BATCH,
     LARGE_BATCH,
     SIZES,
-    TRAINING_SHARE,
     CorpusFigures,
     Plan,
     Precision,
@@ -156,7 +155,7 @@ class Planner:
         """Return a plan in three lines."""
         config, double = self.settings(plan), self.plan(2)
         gain = 1 - math.exp(double.expected_cost - plan.expected_cost)
-        tokens_per_second = plan.tokens / (TRAINING_SHARE * self.seconds)
+        tokens_per_second = plan.tokens / (plan.training_share * self.seconds)
         return [
             f"plan for {format_duration(self.seconds)}: {plan.size} units, about"
             f" {self.figures.parameters(plan.size) / 1e6:.1f} million parameters; dropout"

@@ -37,10 +37,9 @@ from nmtkit.training.dev_samples import DevSampler
 from nmtkit.training.folder_lock import FolderLock
 from nmtkit.training.gradient import word_sampler
 from nmtkit.training.informed_start import (
+    InformedStart,
     check_informed_start,
-    inform_start,
     learn_word_pairs,
-    tie_term_words,
 )
 from nmtkit.training.initial_model import InitialModel
 from nmtkit.training.learning_curve import read_curve
@@ -143,7 +142,7 @@ def train(
         config, is_new = process_group.broadcast(lambda: opened.open(process_group.restarted))
         _log_start(config, request, process_group)
         try:
-            trainer = _build_trainer(request, config, process_group, opened.lock)
+            trainer, start = _build_trainer(request, config, process_group, opened.lock)
             trainer.stopwatch = stopwatch
             if opened.parameters is not None:
                 copy_parameters(trainer.model, opened.parameters.tensors)
@@ -152,7 +151,7 @@ def train(
                 remove_folder(request.output)
             raise
         with _watched(trainer, opened, config, watcher if process_group.is_main else None):
-            _run(trainer, config, opened)
+            _run(trainer, start, config, opened)
         return process_group.broadcast(lambda: _training_result(trainer, request.output))
 
 
@@ -201,9 +200,10 @@ def _limit(time: float | str | None, updates: int | None) -> float | None:
     return seconds
 
 
-def _run(trainer: Trainer, config: Config, opened: TrainingFolder) -> None:
+def _run(trainer: Trainer, start: InformedStart, config: Config, opened: TrainingFolder) -> None:
     """Train to the end, from the last checkpoint if there is one.
 
+    :param start: what the training is told of its words.
     :raises OutputError: the folder cannot be written.
     :raises ModelError: the folder was moved, or its files are damaged.
     """
@@ -214,6 +214,8 @@ def _run(trainer: Trainer, config: Config, opened: TrainingFolder) -> None:
             log.info("resuming from update %d", trainer.progress.updates)
         elif opened.request.initial is not None:
             trainer.save_start()
+        else:
+            start.initialise(trainer.model)
         if lock is not None:
             write_config(folder, config)  # limits and search settings may have changed
             trainer.record_schedule = functools.partial(_record_schedule, folder, config)
@@ -225,6 +227,7 @@ def _run(trainer: Trainer, config: Config, opened: TrainingFolder) -> None:
                 " and ".join(trainer.reached_limits()),
             )
             return
+        start.accompany(trainer.gradient)
         trainer.run()
     except (OSError, OutputError) as error:
         if lock is not None:
@@ -261,7 +264,7 @@ def _build_trainer(
     config: Config,
     process_group: ProcessGroup,
     lock: FolderLock | None,
-) -> Trainer:
+) -> tuple[Trainer, InformedStart]:
     """Build the model, its data and everything else that a `Trainer` needs.
 
     :param lock: the lock on the model folder; None on ranks that do not write.
@@ -318,11 +321,8 @@ def _build_trainer(
     )
     _expect_validations(trainer, config, corpus_figures(corpus, dev, vocabularies))
     trainer.gradient.sample_words(word_sampler(config.training, vocabularies[1]))
-    inform_start(model, trainer.gradient, word_pairs, vocabularies[1], config.training)
     term_words = TermWords.of(*vocabularies)
-    if term_words is not None:
-        tie_term_words(model, trainer.optimizer, term_words)
-    return trainer
+    return trainer, InformedStart(config.training, word_pairs, vocabularies[1], term_words)
 
 
 def _expect_validations(trainer: Trainer, config: Config, figures: CorpusFigures) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from nmtkit.data.word_pairs import WordPairs
 from nmtkit.models.rnnsearch import RNNsearch, RNNsearchConfig
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.text.vocabulary import Vocabulary
-from nmtkit.training.informed_start import inform_start
+from nmtkit.training.informed_start import InformedStart
 from nmtkit.training.metrics_logger import MetricsLogger, NullMetricsLogger
 from nmtkit.training.trainer import Trainer
 from nmtkit.training.validation import Validation
@@ -100,13 +101,10 @@ def make_trainer(tmp_path: Path) -> MakeTrainer:
             model, batches, measure, config, tmp_path / folder, metrics_logger, process_group
         )
         vocabulary = Vocabulary(["</s>", "<unk>", *"abcdefg"], range(1, WORDS + 1))
-        inform_start(
-            model,
-            trainer.gradient,
-            lambda: WordPairs.estimate(batches.corpus, WORDS),
-            vocabulary,
-            config,
-        )
+        word_pairs = partial(WordPairs.estimate, batches.corpus, WORDS)
+        start = InformedStart(config, word_pairs, vocabulary)
+        start.initialise(model)
+        start.accompany(trainer.gradient)
         return trainer
 
     return make

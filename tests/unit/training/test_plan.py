@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from nmtkit.config import parse_config
 from nmtkit.config_io import merge_tables, recipe_table
 from nmtkit.training.plan import (
+    LEAST_TRAINING_SHARE,
     SIZES,
     CorpusFigures,
     Plan,
@@ -140,3 +141,16 @@ def test_validating_a_small_model_of_many_words_takes_as_long_as_training() -> N
     laws = CorpusFigures(200_000, 7_000_000, 7_400_000, 8_000, 8_000, 86_700)
     assert 0.7 < laws.validation_tokens(128, False) / laws.dev_tokens < 1
     assert laws.validation_tokens(1024, False) == 0.5 * laws.dev_tokens
+
+
+@given(corpora, speeds, times, st.sampled_from(SIZES))
+def test_updates_and_validations_of_a_large_dev_set_are_planned_within_the_time(
+    figures: CorpusFigures, speed: SpeedModel, seconds: float, size: int
+) -> None:
+    plan = best_plan(figures, speed, seconds, [size])
+    small = best_plan(figures._replace(dev_tokens=1), speed, seconds, [size])
+    validated = plan.validations * figures.validation_tokens(size, plan.measures_bleu)
+    used = (plan.tokens + validated) * speed.seconds(figures.products(size))
+    assert used <= 0.901 * seconds or plan.training_share == LEAST_TRAINING_SHARE
+    assert plan.tokens <= small.tokens * 1.001
+    assert plan.tokens == small.tokens or plan.validations == 1
