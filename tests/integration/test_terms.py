@@ -122,6 +122,16 @@ def test_term_words_have_the_embeddings_of_their_target_words(told: Path) -> Non
         assert not torch.equal(parameters["E_x"][:12], parameters["E_y"])
 
 
+def test_an_adapted_model_keeps_them_equal(told: Path, nmtkit: Nmtkit, tmp_path: Path) -> None:
+    data = tmp_path / "corrections.tsv"
+    data.write_text("one two\tdeux un\nsix five\tcinq six\n", encoding="utf-8")
+    options = ("--updates", 3, "--allow-loss", 100, "--device", "cpu", "-o", tmp_path / "adapted")
+    nmtkit("adapt", told, "--data", data, *options)
+    before, after = (load_file(f / "params.best.safetensors") for f in (told, tmp_path / "adapted"))
+    assert not torch.equal(before["E_y"], after["E_y"])
+    assert torch.equal(after["E_x"][12:], after["E_y"])
+
+
 def test_a_resumed_training_keeps_annotating(told: Path, prepared: Path, nmtkit: Nmtkit) -> None:
     off = ("--set", "data.terms_augment=0")
     result = nmtkit("train", prepared, "-o", told, "--device", "cpu", *off, status=1)

@@ -19,6 +19,7 @@ from nmtkit.io.inputs import HashedFile
 from nmtkit.io.parameters import Parameters, parameters_of, read_metadata
 from nmtkit.model_folder import LoadedModel, build_model
 from nmtkit.models import Model
+from nmtkit.text.term_words import TermWords
 from nmtkit.training.adaptation.corrections import (
     Correction,
     corpus_of,
@@ -44,6 +45,7 @@ from nmtkit.training.adaptation.report import (
 )
 from nmtkit.training.adaptation.request import Request
 from nmtkit.training.adaptation.right_check import RightCheck, right_lines
+from nmtkit.training.informed_start import tie_term_words
 
 log = logging.getLogger("nmtkit")
 
@@ -213,6 +215,9 @@ class Adaptation:
         tuner = FineTuner(
             self.trained, corrections, replay, settings, config.training, self.model.tgt_vocab
         )
+        term_words = TermWords.of(self.model.src_vocab, self.model.tgt_vocab)
+        if term_words is not None:
+            tie_term_words(self.trained, tuner.optimizer, term_words)
         if request.updates:
             tuner.run_updates(request.updates)
             return tuner
