@@ -37,6 +37,9 @@ PROBES = (128, 384)
 LARGE_VALIDATION_SHARE = 0.1
 """Share of the time from which on a validation is worth a warning."""
 
+NEAR, TURNS = 3, 2
+"""Numbers of parts that are compared for the planned model, and how many times each is measured."""
+
 SHARE_TO_MEASURE = 0.02
 """Share of the time that all measurements take, ..."""
 
@@ -88,13 +91,15 @@ class Planner:
         small, _ = PROBES
         asked = Plan(small, 1.0, self.figures)
         parts = {self.settings(asked, n).training.batch_parts for n in possible_parts(self._device)}
-        share = SHARE_TO_MEASURE * self.seconds / (len(parts) + len(PROBES))
+        probes = len(parts) + len(PROBES) + TURNS * min(len(parts), NEAR)
+        share = SHARE_TO_MEASURE * self.seconds / probes
         self._seconds_of_probe = min(share, MAX_SECONDS_TO_MEASURE)
         bfloat16 = multiplies_bfloat16(self._device)
         if bfloat16:
             limit_bfloat16_memory()
         with ProgressBar("measure the speed of this machine", "models") as self._bar:
             self._choose_speed(parts, asked, bfloat16)
+            self._choose_parts(sorted(parts))
 
     def _choose_speed(self, parts: set[int], asked: Plan, bfloat16: bool) -> None:
         """Measure with each number of parts, and with larger models.
@@ -113,6 +118,24 @@ class Planner:
         if bfloat16 and not given and self.plan(2).size >= large:
             wide = self._plan(BFLOAT16_SIZE, tokens, "bfloat16")
             self.bfloat16_speed = self._speed_through(fast, wide)
+
+    def _choose_parts(self, parts: Sequence[int]) -> None:
+        """Choose the number of parts anew, for the planned model: it depends on size and batches.
+
+        The numbers take turns, since another program may slow this machine at any moment.
+
+        :param parts: possible numbers, ascending.
+        """
+        place = parts.index(self.batch_parts)
+        near = parts[max(place - 1, 0) :][:NEAR]
+        if len(near) == 1:
+            return
+        plan = self.plan()
+        times = dict.fromkeys(near, 0.0)
+        for turn in range(TURNS):
+            for count in near if turn % 2 else reversed(near):
+                times[count] += self._probe(plan, count)
+        self.batch_parts = min(times, key=times.__getitem__)
 
     def _speed_through(self, fast: dict[float, float], plan: Plan) -> SpeedModel:
         """Return the speed through a measurement and that of a plan."""
