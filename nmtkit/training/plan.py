@@ -77,7 +77,10 @@ SOFTMAX_SAMPLES = 500
 """Words to draw for the softmax."""
 
 CURRICULUM_SHARE = 0.35
-"""Share of the updates in which sentences become as long as all."""
+"""Share of the updates in which sentences become as long as all, ..."""
+
+CURRICULUM_EPOCHS = 4.0
+"""... with fewer epochs than these. With more, the shortest sentences would come too often."""
 
 GUIDANCE = 0.2
 """Weight of the links that guide the attention at first; it falls to 0 at the end."""
@@ -264,6 +267,11 @@ class Plan:
         """Dropout of the model."""
         return [dropout for epochs, dropout in DROPOUT if self.epochs >= epochs][-1]
 
+    @property
+    def curriculum_updates(self) -> int:
+        """Number of updates in which sentences become as long as all; 0: none is kept for later."""
+        return round(CURRICULUM_SHARE * self.updates) if self.epochs < CURRICULUM_EPOCHS else 0
+
     def settings(self) -> dict[str, Any]:
         """Return the settings as a TOML table, to be merged with those of a recipe."""
         sizes = dict.fromkeys(("embedding", "hidden", "align", "maxout"), self.size)
@@ -274,7 +282,7 @@ class Plan:
                 "precision": self.precision,
                 "learning_rate": self.learning_rate,
                 "softmax_samples": self.figures.softmax_samples,
-                "curriculum_updates": round(CURRICULUM_SHARE * self.updates),
+                "curriculum_updates": self.curriculum_updates,
                 "init_output_bias": True,
                 "init_source_embeddings": True,
                 "guided_alignment": GUIDANCE,

@@ -154,3 +154,14 @@ def test_updates_and_validations_of_a_large_dev_set_are_planned_within_the_time(
     assert used <= 0.901 * seconds or plan.training_share == LEAST_TRAINING_SHARE
     assert plan.tokens <= small.tokens * 1.001
     assert plan.tokens == small.tokens or plan.validations == 1
+
+
+@given(corpora, st.sampled_from(SIZES), st.floats(0.01, 100))
+def test_short_sentences_come_first_only_where_few_pairs_come_again(
+    figures: CorpusFigures, size: int, epochs: float
+) -> None:
+    plan = Plan(size, epochs * figures.tgt_tokens, figures)
+    if plan.epochs >= 4:
+        assert plan.curriculum_updates == 0
+    else:
+        assert plan.curriculum_updates == pytest.approx(0.35 * plan.updates, abs=0.5)
