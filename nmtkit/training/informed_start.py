@@ -61,7 +61,7 @@ def learn_word_pairs(corpus: Corpus, vocabularies: Sequence[Vocabulary]) -> Word
 
 @dataclass(frozen=True)
 class InformedStart:
-    """What a training is told of its words, as its settings ask.
+    """What a training knows of its words, as its settings ask.
 
     word_pairs: returns which words of the corpus belong together; called only where that is needed.
     words: target words, with their counts. term_words: source words that stand for them, or None.

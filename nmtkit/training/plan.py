@@ -219,7 +219,7 @@ class Plan:
     def validation_share(self) -> float:
         """Share of the time that all validations take; of a large dev set more than is aimed at."""
         validated = self.validations * self._validation_tokens(self.measures_bleu)
-        return self.training_share * validated / max(self.tokens, 1.0)
+        return self.training_share * validated / max(self.tokens, 1e-9)
 
     def without_validations(self) -> "Plan":
         """Return this plan with no more updates than a large dev set leaves time for."""

@@ -203,7 +203,7 @@ def _limit(time: float | str | None, updates: int | None) -> float | None:
 def _run(trainer: Trainer, start: InformedStart, config: Config, opened: TrainingFolder) -> None:
     """Train to the end, from the last checkpoint if there is one.
 
-    :param start: what the training is told of its words.
+    :param start: what the training knows of its words.
     :raises OutputError: the folder cannot be written.
     :raises ModelError: the folder was moved, or its files are damaged.
     """
