@@ -69,6 +69,19 @@ def resize(opened: "Chrome", width: int, height: int, dark: bool = False) -> Non
     opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
 
+def reload(opened: "Chrome") -> None:
+    """Load the page again, and wait until the new one is complete.
+
+    `refresh` alone may return while the old page or a part of the new one is there.
+    """
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    opened.execute_script("window.beforeReload = true")
+    opened.refresh()
+    complete = "return !window.beforeReload && document.readyState === 'complete'"
+    WebDriverWait(opened, 20).until(lambda page: page.execute_script(complete))
+
+
 def print_to_pdf(opened: "Chrome", path: Path) -> None:
     """Save the page as PDF."""
     response = opened.execute_cdp_cmd("Page.printToPDF", {})

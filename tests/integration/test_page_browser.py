@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.browser import browser, print_to_pdf, resize
+from tests.integration.browser import browser, print_to_pdf, reload, resize
 from tests.integration.page_server import PageServer
 from tests.integration.serving import running
 
@@ -317,7 +317,7 @@ def test_a_glossary_is_kept_for_its_languages(page: Chrome, server: PageServer) 
     wait_for_text(page, "glossary-error", "Line 3 is not used")
     assert server.received[-1]["terms"] == [["cat", "minet|matou"], ["house", "impossible"]]
     server.received.clear()
-    page.refresh()
+    reload(page)
     wait_until(page, "document.getElementById('glossary').value.startsWith('cat =')")
     page.find_element("id", "swap").click()
     assert page.find_element("id", "glossary").get_attribute("value") == ""
@@ -381,7 +381,7 @@ def test_languages_can_be_swapped(page: Chrome) -> None:
     page.find_element("id", "swap").click()
     Select(page.find_element("id", "target-language")).select_by_value("ar")
     assert not page.find_element("id", "swap").is_enabled()  # nothing translates from Arabic
-    page.refresh()
+    reload(page)
     wait_until(page, "document.getElementById('target-language').value === 'ar'")
 
 
@@ -389,7 +389,7 @@ def test_languages_that_nothing_translates_from_have_names(
     page: Chrome, server: PageServer
 ) -> None:
     server.languages[:] = [{"code": "en", "name": "English", "targets": ["en", "de", "x-none"]}]
-    page.refresh()
+    reload(page)
     wait_until(page, "document.getElementById('target-language').options.length === 2")
     script = "return [...document.getElementById('target-language').options].map(o => o.text)"
     assert run_js(page, script) == ["German", "x-none"]
@@ -521,7 +521,7 @@ def test_a_key_is_asked_for_only_where_needed(chrome: Chrome) -> None:
         open_page(chrome, server)
         assert not chrome.find_element("id", "api-key").is_displayed()
         server.settings["apiKeys"] = True
-        chrome.refresh()
+        reload(chrome)
         wait_until(chrome, "document.getElementById('api-key').checkVisibility()")
         chrome.find_element("id", "api-key").send_keys("secret\n")
         write(chrome, "cat")
@@ -553,7 +553,7 @@ def test_colours_follow_the_system_or_the_choice(chrome: Chrome, server: PageSer
     assert dark != light
     Select(chrome.find_element("id", "theme")).select_by_value("light")
     assert run_js(chrome, background) == light
-    chrome.refresh()
+    reload(chrome)
     assert run_js(chrome, background) == light
 
 

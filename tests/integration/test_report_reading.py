@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from nmtkit.report.model_report import ModelReport
-from tests.integration.browser import browser, resize
+from tests.integration.browser import browser, reload, resize
 from tests.integration.report_pages import (
     Chrome,
     count,
@@ -129,7 +129,7 @@ def test_repetitions_are_marked_and_all_errors_counted(page: Chrome) -> None:
 )
 def test_filters_have_addresses(page: Chrome, selected: str, expected: list[int]) -> None:
     assert go(page, f"#translations?{selected}") == expected
-    page.refresh()
+    reload(page)
     assert sentence_numbers(page) == expected
 
 
