@@ -34,6 +34,10 @@ RECIPE = "rnnsearch-modern"
 PROBES = (128, 384)
 """Sizes whose speed is measured; that of the others follows from their multiplications."""
 
+BEST_TRANSLATIONS = {"training": {"early_stopping_metric": "chrf"}}
+"""Settings where the dev set is translated. Where the same pairs are seen often, the cost stops to
+fall while translations still become better."""
+
 LARGE_VALIDATION_SHARE = 0.1
 """Share of the time from which on a validation is worth a warning."""
 
@@ -159,7 +163,10 @@ class Planner:
         """
         parts = {"training": {"batch_parts": batch_parts or self.batch_parts}}
         table = merge_tables(merge_tables(recipe_table(RECIPE), plan.settings()), parts)
-        return make_config(None, None, self.overrides, table)
+        config = make_config(None, None, self.overrides, table)
+        if not config.training.dev_bleu:
+            return config
+        return make_config(None, None, self.overrides, merge_tables(table, BEST_TRANSLATIONS))
 
     def plan(self, factor: float = 1.0) -> Plan:
         """Return the best plan for the time, times a factor; its size may be fixed by a setting."""

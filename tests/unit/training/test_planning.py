@@ -95,6 +95,23 @@ def test_the_number_of_parts_is_that_which_is_fastest_for_the_planned_size(
     assert planner.settings(plan).training.batch_parts == parts
 
 
+@pytest.mark.parametrize(
+    ("overrides", "metric"),
+    [
+        ([], "chrf"),
+        (["training.dev_bleu=false"], "cost"),
+        (["training.dev_bleu=false", "training.early_stopping_metric=chrf"], "chrf"),
+        (["training.early_stopping_metric=cost"], "cost"),
+    ],
+)
+def test_the_best_translations_are_kept_where_the_dev_set_is_translated(
+    prepared: Path, machine: list[Config], overrides: list[str], metric: str
+) -> None:
+    planner = Planner(prepared, HOUR, overrides, device="cpu")
+    assert planner.plan().measures_bleu
+    assert planner.settings(planner.plan()).training.early_stopping_metric == metric
+
+
 def test_a_machine_without_bfloat16_has_none(
     prepared: Path, machine: list[Config], monkeypatch: pytest.MonkeyPatch
 ) -> None:
