@@ -1,7 +1,7 @@
 """`nmtkit train`: a prepared folder in, a model folder out."""
 
 from pathlib import Path
-from time import monotonic, process_time
+from time import monotonic
 
 import click
 
@@ -194,7 +194,7 @@ def command(
     """
     from nmtkit.config_io import recipe_names
 
-    started = monotonic() - process_time()  # Python's start counts, too
+    started = monotonic()
     overrides = (*GUIDED, *overrides) if guided else overrides
     overrides = (*TERMS_AUGMENT, *overrides) if terms_augment else overrides
     overrides = (*overrides, "data.swap_sides=true") if reverse else overrides

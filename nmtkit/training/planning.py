@@ -35,8 +35,8 @@ PROBES = (128, 384)
 """Sizes whose speed is measured; that of the others follows from their multiplications."""
 
 BEST_TRANSLATIONS = {"training": {"early_stopping_metric": "chrf"}}
-"""Settings where the dev set is translated. Where the same pairs are seen often, the cost stops to
-fall while translations still become better."""
+"""Settings where the dev set is translated. Where the same pairs are seen often, the cost stops
+falling while translations still become better."""
 
 LARGE_VALIDATION_SHARE = 0.1
 """Share of the time from which on a validation is worth a warning."""
