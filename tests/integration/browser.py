@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -20,6 +20,7 @@ FLAGS = (
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+WAIT_SECONDS = 20
 
 
 def browser_or_skip() -> tuple[str, str]:
@@ -69,17 +70,32 @@ def resize(opened: "Chrome", width: int, height: int, dark: bool = False) -> Non
     opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
 
+def run_js(opened: "Chrome", script: str, *arguments: Any) -> Any:
+    """Run JavaScript, the body of a function, in the page."""
+    return opened.execute_script(script, *arguments)
+
+
+def wait_until(
+    opened: "Chrome", condition: str, *arguments: Any, seconds: float = WAIT_SECONDS
+) -> None:
+    """Wait until an expression of JavaScript is true in the page.
+
+    :param seconds: after which the test fails.
+    """
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    wait = WebDriverWait(opened, seconds, poll_frequency=0.02)
+    wait.until(lambda page: run_js(page, f"return {condition}", *arguments), condition)
+
+
 def reload(opened: "Chrome") -> None:
     """Load the page again, and wait until the new one is complete.
 
     `refresh` alone may return while the old page or a part of the new one is there.
     """
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    opened.execute_script("window.beforeReload = true")
+    run_js(opened, "window.beforeReload = true")
     opened.refresh()
-    complete = "return !window.beforeReload && document.readyState === 'complete'"
-    WebDriverWait(opened, 20).until(lambda page: page.execute_script(complete))
+    wait_until(opened, "!window.beforeReload && document.readyState === 'complete'")
 
 
 def print_to_pdf(opened: "Chrome", path: Path) -> None:

@@ -1,15 +1,20 @@
 """What tests of the report's page in a browser share."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from nmtkit.report.model_report import ModelReport
 from nmtkit.report.page import render_page
-from tests.integration.browser import resize
+from tests.integration.browser import resize, run_js
+from tests.integration.browser import wait_until as wait_until_in_browser
 
 Chrome = Any
 LoadReport = Callable[[ModelReport], None]
+
+wait_until = partial(wait_until_in_browser, seconds=10)
+"""Wait for a page that has no server behind it."""
 
 
 def open_report(chrome: Chrome, model_report: ModelReport, path: Path) -> None:
@@ -17,17 +22,6 @@ def open_report(chrome: Chrome, model_report: ModelReport, path: Path) -> None:
     path.write_text(render_page(model_report, ["nmtkit evaluate a"]), encoding="utf-8")
     resize(chrome, 1200, 900)
     chrome.get(path.as_uri())
-
-
-def run_js(chrome: Chrome, script: str, *arguments: Any) -> Any:
-    """Run JavaScript, the body of a function, in the page."""
-    return chrome.execute_script(script, *arguments)
-
-
-def wait_until(chrome: Chrome, condition: str) -> None:
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    WebDriverWait(chrome, 10, poll_frequency=0.02).until(lambda c: run_js(c, f"return {condition}"))
 
 
 def sentence_numbers(chrome: Chrome) -> list[int]:

@@ -6,7 +6,15 @@ from typing import Any
 
 import pytest
 
-from tests.integration.browser import browser, print_to_pdf, reload, resize
+from tests.integration.browser import (
+    WAIT_SECONDS,
+    browser,
+    print_to_pdf,
+    reload,
+    resize,
+    run_js,
+    wait_until,
+)
 from tests.integration.page_server import PageServer
 from tests.integration.serving import running
 
@@ -15,7 +23,6 @@ Chrome = Any
 HOSTILE = (
     "</script><script>window.boom=1</script> <img src=x onerror=window.boom=1> \u2028 \"' &amp;"
 )
-WAIT_SECONDS = 20
 
 
 @pytest.fixture(scope="module")
@@ -48,17 +55,6 @@ def open_page(chrome: Chrome, server: PageServer, width: int = 1200) -> None:
     chrome.get(server.url)
     wait_until(chrome, "document.getElementById('target-language').value === 'fr'")
     wait_until(chrome, "document.getElementById('status').textContent === ''")
-
-
-def run_js(chrome: Chrome, script: str, *arguments: Any) -> Any:
-    return chrome.execute_script(script, *arguments)
-
-
-def wait_until(chrome: Chrome, condition: str, *arguments: Any) -> None:
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    wait = WebDriverWait(chrome, WAIT_SECONDS, poll_frequency=0.02)
-    wait.until(lambda c: run_js(c, f"return {condition}", *arguments), condition)
 
 
 def write(page: Chrome, text: str, field: str = "source") -> None:

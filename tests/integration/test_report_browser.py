@@ -6,13 +6,12 @@ from pathlib import Path
 import pytest
 
 from nmtkit.report.model_report import ModelReport
-from tests.integration.browser import browser, print_to_pdf, resize
+from tests.integration.browser import browser, print_to_pdf, resize, run_js
 from tests.integration.report_pages import (
     Chrome,
     LoadReport,
     count,
     open_report,
-    run_js,
     search,
     sentence_numbers,
     sort,

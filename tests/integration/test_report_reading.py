@@ -12,12 +12,11 @@ from typing import Any
 import pytest
 
 from nmtkit.report.model_report import ModelReport
-from tests.integration.browser import browser, reload, resize
+from tests.integration.browser import browser, reload, resize, run_js
 from tests.integration.report_pages import (
     Chrome,
     count,
     open_report,
-    run_js,
     search,
     sentence_numbers,
     wait_until,
