@@ -6,9 +6,10 @@ MODEL are folders of finished trainings, such as those that `bench/race.py` leav
 `--work`: of several sizes, times and corpora. Each gives its size n, the target tokens D that it
 was trained on, and its last dev cost. With a cost E for each corpus,
 
-    cost = E + A / n^a + B / D^b
+    cost = E + A / n^a + B / D^b + C / D^c
 
-is fitted by least squares: for each a, b and number of epochs of use, the rest is linear.
+is fitted by least squares: for each a, b and number of epochs of use, the rest is linear. c stays
+as it is, and C is 0 where the trainings are too long to tell it.
 """
 
 import argparse
@@ -57,6 +58,7 @@ class Fit(NamedTuple):
     epochs_of_use: float
     size_factor: float
     data_factor: float
+    start_factor: float
     worst: float
     error: float
 
@@ -69,6 +71,7 @@ def read_training(folder: Path) -> Training:
     from nmtkit.data.corpus import Corpus
     from nmtkit.model_folder import read_config, read_vocabularies
     from nmtkit.training.learning_curve import read_curve
+    from nmtkit.training.plan import FILLED
     from nmtkit.training.provenance import read_provenance
 
     config, last = read_config(folder), read_curve(folder).validation[-1]
@@ -79,8 +82,12 @@ def read_training(folder: Path) -> Training:
         raise BenchError(f"{folder}: its training data, {prepared}, is gone")
     corpus = Corpus.open(prepared, "train", read_vocabularies(folder), config.data.sides)
     tokens = len(corpus.tgt.ids)
-    size, cost = config.model.hidden, last.cost_per_token
-    return Training(folder, corpus.checksum, size, tokens, last.epoch, cost)
+    size, cost, epochs = config.model.hidden, last.cost_per_token, last.epoch
+    if (
+        config.training.curriculum_updates
+    ):  # epochs of the short sentences are counted as whole ones
+        epochs = FILLED * config.data.batch_size * last.update / tokens
+    return Training(folder, corpus.checksum, size, tokens, epochs, cost)
 
 
 def fit(trainings: Sequence[Training]) -> Fit:
@@ -88,16 +95,21 @@ def fit(trainings: Sequence[Training]) -> Fit:
     corpora = sorted({training.corpus for training in trainings})
     costs = np.array([training.cost for training in trainings], np.float64)
     own = np.array([[t.corpus == corpus for corpus in corpora] for t in trainings], np.float64)
+    from nmtkit.training.plan import START_EXPONENT
+
     fits = []
     for a, b, epochs in itertools.product(EXPONENTS, EXPONENTS, EPOCHS):
         sizes = np.array([t.size**-a for t in trainings], np.float64)
         data = np.array([t.useful(epochs) ** -b for t in trainings], np.float64)
-        columns: npt.NDArray[np.float64] = np.column_stack([sizes, data, own])
-        factors = _least_squares(columns, costs)
-        errors: npt.NDArray[np.float64] = columns @ factors - costs
-        worst, error = float(np.abs(errors).max()), float((errors**2).mean())
-        fits.append(Fit(a, b, epochs, float(factors[0]), float(factors[1]), worst, error))
-    plausible = [found for found in fits if found.size_factor > 0 and found.data_factor > 0]
+        start = np.array([t.useful(epochs) ** -START_EXPONENT for t in trainings], np.float64)
+        for terms in ([sizes, data, start], [sizes, data]):
+            columns: npt.NDArray[np.float64] = np.column_stack([*terms, own])
+            factors = _least_squares(columns, costs)
+            errors: npt.NDArray[np.float64] = columns @ factors - costs
+            worst, error = float(np.abs(errors).max()), float((errors**2).mean())
+            size, used, first = [*factors[: len(terms)].tolist(), 0.0][:3]
+            fits.append(Fit(a, b, epochs, size, used, first, worst, error))
+    plausible = [f for f in fits if min(f.size_factor, f.data_factor) > 0 <= f.start_factor]
     if not plausible:
         raise BenchError("these trainings do not fit the law; add other sizes and times")
     return min(plausible, key=lambda found: found.error)
@@ -128,8 +140,8 @@ def main(arguments: Sequence[str]) -> int:
     ]
     constants = (
         f"A = {found.size_factor:.3f}, a = {found.a}, B = {found.data_factor:.3f}, b = {found.b},"
-        f" epochs of use {found.epochs_of_use:g}; largest error {found.worst:.4f}, root mean square"
-        f" {math.sqrt(found.error):.4f}\n\n"
+        f" C = {found.start_factor:.3f}, epochs of use {found.epochs_of_use:g}; largest error"
+        f" {found.worst:.4f}, root mean square {math.sqrt(found.error):.4f}\n\n"
     )
     header = ["corpus", "n", "epochs", "million tokens", "dev cost"]
     figures = {"fit": found._asdict(), "trainings": rows}

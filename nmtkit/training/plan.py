@@ -4,10 +4,11 @@ Of a family of sizes the one with the lowest expected dev cost is taken, by a la
 trainings of many sizes and lengths on several corpora (`bench/plan.py`): with n units and D target
 tokens,
 
-    cost = E + A / n^a + B / D^b
+    cost = E + A / n^a + B / D^b + C / D^c
 
 as in Hoffmann et al. 2022, eq. (2), where repeated epochs count less and less, as in Muennighoff et
-al. 2023, eq. (5). E, which neither size nor time changes, is left out.
+al. 2023, eq. (5). The last term counts in the first million tokens alone. E, which neither size nor
+time changes, is left out.
 """
 
 import math
@@ -25,6 +26,9 @@ SIZE_FACTOR, SIZE_EXPONENT = 12.3, 0.7
 
 DATA_FACTOR, DATA_EXPONENT = 0.716, 0.5
 """B and b; D is in millions."""
+
+START_FACTOR, START_EXPONENT = 0.13, 1.5
+"""C and c."""
 
 EPOCHS_OF_USE = 15.0
 """Epochs after which a repeated token teaches only 1 / e of what it did at first."""
@@ -166,10 +170,13 @@ class SpeedModel(NamedTuple):
 
     @classmethod
     def through(cls, points: Mapping[float, float]) -> "SpeedModel":
-        """Return the speed that two measurements give, from millions of products to seconds.
+        """Return the speed that one or two measurements give, from millions of products to seconds.
 
         Neither part is negative, and noise never makes a larger model as fast as a small one.
         """
+        if len(points) == 1:
+            [(products, seconds)] = points.items()
+            return cls(0.0, seconds / products)
         (few, fast), (many, slow) = sorted(points.items())
         per_product = max((slow - fast) / (many - few), 0.5 * slow / many)
         return cls(max(slow - per_product * many, 0.0), per_product)
@@ -302,8 +309,10 @@ class Plan:
 
 def _expected_cost(size: int, useful_tokens: float) -> float:
     """Return the dev cost a token of a size, by the tokens it was trained on, without E."""
+    millions = useful_tokens / 1e6
     size_part = SIZE_FACTOR * math.pow(size, -SIZE_EXPONENT)
-    return size_part + DATA_FACTOR * math.pow(useful_tokens / 1e6, -DATA_EXPONENT)
+    start_part = START_FACTOR * math.pow(millions, -START_EXPONENT)
+    return size_part + DATA_FACTOR * math.pow(millions, -DATA_EXPONENT) + start_part
 
 
 def useful_sizes(figures: CorpusFigures) -> list[int]:

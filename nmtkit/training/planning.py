@@ -26,13 +26,14 @@ from nmtkit.training.plan import (
     useful_sizes,
 )
 from nmtkit.training.settings import make_config
-from nmtkit.training.speed import measure_speed
+from nmtkit.training.speed import fastest_speeds
 
 RECIPE = "rnnsearch-modern"
 """Recipe whose settings stand where the plan has none."""
 
 PROBES = (128, 384)
-"""Sizes whose speed is measured; that of the others follows from their multiplications."""
+"""Sizes whose speed is measured, unless one is asked for; that of the others follows from their
+multiplications."""
 
 BEST_TRANSLATIONS = {"training": {"early_stopping_metric": "chrf"}}
 """Settings where the dev set is translated. Where the same pairs are seen often, the cost stops
@@ -41,8 +42,11 @@ falling while translations still become better."""
 LARGE_VALIDATION_SHARE = 0.1
 """Share of the time from which on a validation is worth a warning."""
 
-NEAR, TURNS = 3, 2
-"""Numbers of parts that are compared for the planned model, and how many times each is measured."""
+NEAR = 3
+"""Numbers of parts that are compared for the planned model."""
+
+TURNS = 2
+"""How many times a speed is measured on which the size or the number of parts depends."""
 
 SHARE_TO_MEASURE = 0.02
 """Share of the time that all measurements take, ..."""
@@ -88,73 +92,81 @@ class Planner:
         on_cpu = self._device.type == "cpu"
         self._largest_batch = LARGE_BATCH if on_cpu else LARGE_ACCELERATOR_BATCH
         self.bfloat16_speed: SpeedModel | None = None
+        self._sizes = self._possible_sizes()
+        self._probes = PROBES if len(self._sizes) > 1 else tuple(self._sizes)
         self._measure()
+
+    def _possible_sizes(self) -> list[int]:
+        """Return the sizes to choose from: one, if a setting asks for it."""
+        trials = [Plan(size, 1.0, self.figures) for size in (SIZES[0], SIZES[-1])]
+        small, large = (self.settings(trial, 1).model.hidden for trial in trials)
+        return [small] if small == large else useful_sizes(self.figures)
 
     def _measure(self) -> None:
         """Measure the speed of some models, and choose the number of parts."""
-        small, _ = PROBES
-        asked = Plan(small, 1.0, self.figures)
-        parts = {self.settings(asked, n).training.batch_parts for n in possible_parts(self._device)}
-        probes = len(parts) + len(PROBES) + TURNS * min(len(parts), NEAR)
-        share = SHARE_TO_MEASURE * self.seconds / probes
-        self._seconds_of_probe = min(share, MAX_SECONDS_TO_MEASURE)
+        asked = Plan(self._probes[0], 1.0, self.figures)
+        possible = possible_parts(self._device)
+        parts = sorted({self.settings(asked, n).training.batch_parts for n in possible})
+        moments = len(parts) + TURNS * (len(self._probes) + min(len(parts), NEAR))
+        share = SHARE_TO_MEASURE * self.seconds / moments
+        self._moment = min(share, MAX_SECONDS_TO_MEASURE)
         bfloat16 = multiplies_bfloat16(self._device)
         if bfloat16:
             limit_bfloat16_memory()
         with ProgressBar("measure the speed of this machine", "models") as self._bar:
             self._choose_speed(parts, asked, bfloat16)
-            self._choose_parts(sorted(parts))
+            self._choose_parts(parts)
 
-    def _choose_speed(self, parts: set[int], asked: Plan, bfloat16: bool) -> None:
+    def _choose_speed(self, parts: Sequence[int], asked: Plan, bfloat16: bool) -> None:
         """Measure with each number of parts, and with larger models.
 
-        :param parts: numbers of parts of batches.
+        :param parts: possible numbers, ascending.
         :param asked: plan of the smallest model.
         :param bfloat16: the device multiplies bfloat16 itself.
         """
-        small, large = PROBES
-        tokens = self.seconds / self._probe(asked, min(parts))  # about those of the training
-        times = {count: self._probe(self._plan(small, tokens), count) for count in sorted(parts)}
-        self.batch_parts = min(times, key=times.__getitem__)
-        fast = {self.figures.products(small): times[self.batch_parts]}
-        self.speed = self._speed_through(fast, self._plan(large, tokens))
+        times = self._times([(asked, count) for count in parts], 1)
+        self.batch_parts = parts[times.index(min(times))]
+        tokens = self.seconds / min(times)  # about those of the training
+        points = self._measured([self._plan(size, tokens) for size in self._probes])
+        self.speed = SpeedModel.through(points)
         given = any(setting.startswith("training.precision") for setting in self.overrides)
-        if bfloat16 and not given and self.plan(2).size >= large:
-            wide = self._plan(BFLOAT16_SIZE, tokens, "bfloat16")
-            self.bfloat16_speed = self._speed_through(fast, wide)
+        if bfloat16 and not given and self.plan(2).size >= PROBES[-1]:
+            size = max(BFLOAT16_SIZE, self._sizes[0])
+            wide = self._measured([self._plan(size, tokens, "bfloat16")])
+            small = self.figures.products(asked.size)
+            self.bfloat16_speed = SpeedModel.through({small: points[small], **wide})
+
+    def _measured(self, plans: Sequence[Plan]) -> dict[float, float]:
+        """Return the seconds of a target token in some plans' models, by their multiplications."""
+        times = self._times([(plan, self.batch_parts) for plan in plans], TURNS)
+        products = [self.figures.products(plan.size) for plan in plans]
+        return dict(zip(products, times, strict=True))
 
     def _choose_parts(self, parts: Sequence[int]) -> None:
         """Choose the number of parts anew, for the planned model: it depends on size and batches.
-
-        The numbers take turns, since another program may slow this machine at any moment.
 
         :param parts: possible numbers, ascending.
         """
         place = parts.index(self.batch_parts)
         near = parts[max(place - 1, 0) :][:NEAR]
-        if len(near) == 1:
-            return
-        plan = self.plan()
-        times = dict.fromkeys(near, 0.0)
-        for turn in range(TURNS):
-            for count in near if turn % 2 else reversed(near):
-                times[count] += self._probe(plan, count)
-        self.batch_parts = min(times, key=times.__getitem__)
-
-    def _speed_through(self, fast: dict[float, float], plan: Plan) -> SpeedModel:
-        """Return the speed through a measurement and that of a plan."""
-        products = self.figures.products(plan.size)
-        return SpeedModel.through({**fast, products: self._probe(plan, self.batch_parts)})
+        if len(near) > 1:
+            plan = self.plan()
+            times = self._times([(plan, count) for count in near], TURNS)
+            self.batch_parts = near[times.index(min(times))]
 
     def _plan(self, size: int, tokens: float, precision: Precision = "float32") -> Plan:
         return Plan(size, tokens, self.figures, self._largest_batch, precision)
 
-    def _probe(self, plan: Plan, batch_parts: int) -> float:
-        """Return the seconds of a target token in a model of the family."""
-        config, seconds = self.settings(plan, batch_parts), self._seconds_of_probe
-        speed = measure_speed(config, self._corpus, self._vocabularies, self._device, seconds)
-        self._bar.update()
-        return 1 / speed.tokens_per_second
+    def _times(self, models: Sequence[tuple[Plan, int]], turns: int) -> list[float]:
+        """Return the seconds of a target token in models of the family, the least of some turns.
+
+        :param models: plans and numbers of parts.
+        """
+        configs = [self.settings(plan, parts) for plan, parts in models]
+        data = self._corpus, self._vocabularies, self._device
+        speeds = fastest_speeds(configs, *data, self._moment, turns)
+        self._bar.update(len(models))
+        return [1 / speed.tokens_per_second for speed in speeds]
 
     def settings(self, plan: Plan, batch_parts: int | None = None) -> Config:
         """Return the settings of a plan.
@@ -170,9 +182,7 @@ class Planner:
 
     def plan(self, factor: float = 1.0) -> Plan:
         """Return the best plan for the time, times a factor; its size may be fixed by a setting."""
-        trials = [Plan(size, 1.0, self.figures) for size in (SIZES[0], SIZES[-1])]
-        small, large = (self.settings(trial).model.hidden for trial in trials)
-        sizes = [small] if small == large else useful_sizes(self.figures)
+        sizes = self._sizes
         seconds, largest = factor * self.seconds, self._largest_batch
         plans = [best_plan(self.figures, self.speed, seconds, sizes, largest)]
         wide = [size for size in sizes if size >= BFLOAT16_SIZE]

@@ -12,7 +12,7 @@ from nmtkit.durations import format_duration
 from nmtkit.errors import is_out_of_memory
 from nmtkit.model_folder import find_device, shortlists
 from nmtkit.training.settings import make_config
-from nmtkit.training.speed import measure_speed
+from nmtkit.training.speed import fastest_speeds
 from nmtkit.training.start_checks import check_prepared
 
 MEASURED_TOKENS = 400
@@ -57,7 +57,7 @@ def _recipe_time(name: str, config: Config, prepared: Path, device: str) -> Reci
     data = dataclasses.replace(config.data, batch_size=MEASURED_TOKENS, batch_unit="tokens")
     measured = dataclasses.replace(config, data=data)
     try:
-        speed = measure_speed(measured, corpus, (src, tgt), find_device(device), 0.0)
+        [speed] = fastest_speeds([measured], corpus, (src, tgt), find_device(device), 0.0)
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
             raise

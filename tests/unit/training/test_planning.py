@@ -1,6 +1,7 @@
 """Planning on machines of given speeds."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -32,14 +33,16 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> list[Config]:
     """Make a machine of one core, three times as fast in bfloat16; return what it measures."""
     measured: list[Config] = []
 
-    def measure_speed(config: Config, *_: object) -> Speed:
-        measured.append(config)
-        size = config.model.hidden
+    def fastest_speeds(configs: Sequence[Config], *_: object) -> list[Speed]:
+        measured.extend(configs)
+        return [speed(config) for config in configs]
+
+    def speed(config: Config) -> Speed:
         gain = 3 if config.training.precision == "bfloat16" else 1
-        return Speed(gain * 40_000, float(size * size), 1)
+        return Speed(gain * 40_000, float(config.model.hidden**2), 1)
 
     monkeypatch.setattr(planning, "useful_sizes", lambda figures: list(SIZES))  # of a tiny corpus
-    monkeypatch.setattr(planning, "measure_speed", measure_speed)
+    monkeypatch.setattr(planning, "fastest_speeds", fastest_speeds)
     monkeypatch.setattr(planning, "possible_parts", lambda device: [1])
     monkeypatch.setattr(planning, "multiplies_bfloat16", lambda device: True)
     return measured
@@ -81,13 +84,16 @@ def test_a_precision_that_was_asked_for_is_kept(
 def test_the_number_of_parts_is_that_which_is_fastest_for_the_planned_size(
     prepared: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, parts: int
 ) -> None:
-    def measure_speed(config: Config, *_: object) -> Speed:
+    def fastest_speeds(configs: Sequence[Config], *_: object) -> list[Speed]:
+        return [speed(config) for config in configs]
+
+    def speed(config: Config) -> Speed:
         size = config.model.hidden
         gain = config.training.batch_parts if size > 200 else 1 / config.training.batch_parts
         return Speed(20_000_000, size * size / gain, 1)
 
     monkeypatch.setattr(planning, "useful_sizes", lambda figures: list(SIZES))
-    monkeypatch.setattr(planning, "measure_speed", measure_speed)
+    monkeypatch.setattr(planning, "fastest_speeds", fastest_speeds)
     monkeypatch.setattr(planning, "possible_parts", lambda device: [1, 2])
     planner = Planner(prepared, seconds, ['training.precision="float32"'], device="cpu")
     plan = planner.plan()
@@ -138,6 +144,28 @@ def test_a_size_that_is_asked_for_is_planned(
     assert planner.plan().size == size
     model = planner.settings(planner.plan()).model
     assert {model.hidden, model.embedding, model.align, model.maxout} == {size}
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+@pytest.mark.parametrize("size", [SIZES[0], 192, 512, SIZES[-1]])
+def test_the_speed_of_a_size_that_is_asked_for_is_the_one_that_was_measured(
+    prepared: Path, machine: list[Config], size: int, precision: str
+) -> None:
+    """It was taken for that of the sizes which are measured where none is asked for."""
+    overrides = [f"model.hidden={size}", f'training.precision="{precision}"']
+    plan = Planner(prepared, 100 * HOUR, overrides, device="cpu").plan()
+    assert {config.model.hidden for config in machine} == {size}
+    tokens_per_second = (3 if precision == "bfloat16" else 1) * 40_000 / size**2
+    assert plan.tokens == pytest.approx(plan.training_share * 100 * HOUR * tokens_per_second)
+
+
+def test_a_large_size_that_is_asked_for_is_measured_in_both_precisions(
+    prepared: Path, machine: list[Config]
+) -> None:
+    plan = Planner(prepared, 100 * HOUR, ["model.hidden=640"], device="cpu").plan()
+    assert {config.training.precision for config in machine} == {"float32", "bfloat16"}
+    assert plan.precision == "bfloat16"
+    assert plan.tokens == pytest.approx(plan.training_share * 100 * HOUR * 3 * 40_000 / 640**2)
 
 
 def test_a_dev_set_that_takes_much_of_the_time_is_warned_of(

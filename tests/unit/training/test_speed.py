@@ -3,12 +3,13 @@
 import itertools
 from collections.abc import Callable
 
+import pytest
 import torch
 
 from nmtkit.config import parse_config
 from nmtkit.data.batching import Batches
 from nmtkit.text.vocabulary import Vocabulary
-from nmtkit.training.speed import FIRST_UPDATES, MIN_UPDATES, measure_speed
+from nmtkit.training.speed import FIRST_UPDATES, MIN_UPDATES, Speed, SpeedProbe, fastest_speeds
 from nmtkit.training.trainer import Trainer
 
 CONFIG = parse_config(
@@ -27,7 +28,7 @@ VOCABULARIES = WORDS, WORDS
 
 def test_the_tokens_are_those_of_the_first_batches(make_trainer: Callable[..., Trainer]) -> None:
     corpus = make_trainer().batches.corpus
-    speed = measure_speed(CONFIG, corpus, VOCABULARIES, CPU, 0.0)
+    [speed] = fastest_speeds([CONFIG], corpus, VOCABULARIES, CPU, 0.0)
     batches = list(
         itertools.islice(Batches(corpus, CONFIG.data, 1), 2 * (FIRST_UPDATES + MIN_UPDATES))
     )
@@ -43,10 +44,29 @@ def test_random_numbers_go_on_as_if_nothing_had_been_measured(
     torch.manual_seed(3)
     expected = torch.rand(4)
     torch.manual_seed(3)
-    measure_speed(CONFIG, corpus, VOCABULARIES, CPU, 0.0)
+    fastest_speeds([CONFIG, CONFIG], corpus, VOCABULARIES, CPU, 0.0, turns=2)
     assert torch.equal(torch.rand(4), expected)
 
 
 def test_more_is_measured_in_a_longer_time(make_trainer: Callable[..., Trainer]) -> None:
-    speed = measure_speed(CONFIG, make_trainer().batches.corpus, VOCABULARIES, CPU, 0.2)
+    corpus = make_trainer().batches.corpus
+    [speed] = fastest_speeds([CONFIG], corpus, VOCABULARIES, CPU, 0.2)
     assert speed.updates >= MIN_UPDATES and speed.seconds >= 0.2
+
+
+def test_models_take_turns_and_the_fastest_turn_counts(
+    make_trainer: Callable[..., Trainer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another program slows one turn; the order shows that the models alternate."""
+    seconds = iter([4.0, 9.0, 2.0, 5.0, 8.0, 1.0])
+    probes: list[SpeedProbe] = []
+
+    def measure(probe: SpeedProbe, _: float) -> Speed:
+        probes.append(probe)
+        return Speed(10, next(seconds), 1)
+
+    monkeypatch.setattr(SpeedProbe, "measure", measure)
+    corpus = make_trainer().batches.corpus
+    speeds = fastest_speeds([CONFIG, CONFIG], corpus, VOCABULARIES, CPU, 0.0, turns=3)
+    assert [speed.seconds for speed in speeds] == [2.0, 1.0]
+    assert probes == probes[:2] * 3 and probes[0] is not probes[1]
