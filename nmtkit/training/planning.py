@@ -94,6 +94,7 @@ class Planner:
         self.bfloat16_speed: SpeedModel | None = None
         self._sizes = self._possible_sizes()
         self._probes = PROBES if len(self._sizes) > 1 else tuple(self._sizes)
+        self._least_times: dict[tuple[int, int, Precision, int], float] = {}
         self._measure()
 
     def _possible_sizes(self) -> list[int]:
@@ -158,15 +159,20 @@ class Planner:
         return Plan(size, tokens, self.figures, self._largest_batch, precision)
 
     def _times(self, models: Sequence[tuple[Plan, int]], turns: int) -> list[float]:
-        """Return the seconds of a target token in models of the family, the least of some turns.
+        """Return the seconds of a target token in models of the family, the least so far.
 
         :param models: plans and numbers of parts.
+        :param turns: how many times to measure each.
         """
         configs = [self.settings(plan, parts) for plan, parts in models]
         data = self._corpus, self._vocabularies, self._device
         speeds = fastest_speeds(configs, *data, self._moment, turns)
         self._bar.update(len(models))
-        return [1 / speed.tokens_per_second for speed in speeds]
+        keys = [(plan.size, plan.batch_size, plan.precision, parts) for plan, parts in models]
+        for key, speed in zip(keys, speeds, strict=True):
+            seconds = 1 / speed.tokens_per_second
+            self._least_times[key] = min(seconds, self._least_times.get(key, seconds))
+        return [self._least_times[key] for key in keys]
 
     def settings(self, plan: Plan, batch_parts: int | None = None) -> Config:
         """Return the settings of a plan.

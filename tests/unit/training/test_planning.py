@@ -101,6 +101,28 @@ def test_the_number_of_parts_is_that_which_is_fastest_for_the_planned_size(
     assert planner.settings(plan).training.batch_parts == parts
 
 
+def test_a_program_that_slows_the_machine_later_changes_no_speed(
+    prepared: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The model that is planned is the first that was measured, in one part and in two."""
+    first: set[int] = set()
+
+    def fastest_speeds(configs: Sequence[Config], *_: object) -> list[Speed]:
+        return [speed(config) for config in configs]
+
+    def speed(config: Config) -> Speed:
+        parts = config.training.batch_parts
+        slowed = parts in first
+        first.add(parts)
+        return Speed(2_000 if slowed and parts == 2 else 3_000 * parts, 1.0, 1)
+
+    monkeypatch.setattr(planning, "fastest_speeds", fastest_speeds)
+    monkeypatch.setattr(planning, "possible_parts", lambda device: [1, 2])
+    planner = Planner(prepared, 60.0, ["model.hidden=96"], device="cpu")
+    assert planner.batch_parts == 2
+    assert planner.plan().tokens == pytest.approx(6_000 * 60 * planner.plan().training_share)
+
+
 @pytest.mark.parametrize(
     ("overrides", "metric"),
     [
