@@ -104,7 +104,7 @@ def test_pipes_are_copied_together_and_read_again(
 ) -> None:
     paths = pipes(tmp_path, "a", "b.gz")
     (tmp_path / "c").write_bytes(b"one\n")
-    contents = [TEXT, gzip.compress(os.urandom(300_000))]
+    contents = [TEXT, gzip.compress(b"\xff" + os.urandom(300_000))]
 
     def write_both() -> None:
         for number in order:
