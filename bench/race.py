@@ -16,7 +16,8 @@ planned ones. What was measured is kept in `--work`: a race that was interrupted
 examples/kept_outputs.py can compute these again. Figures that an earlier race wrote by `--output
 race.md`, into race.json, are reported and drawn again without racing:
 
-    python bench/race.py --results bench/race_zen4.json --picture docs/explanation/race.svg
+    python bench/race.py --results bench/race_zen4.json bench/race_zen3.json
+        --picture docs/explanation/race.svg
 """
 
 import argparse
