@@ -83,9 +83,8 @@ def read_training(folder: Path) -> Training:
     corpus = Corpus.open(prepared, "train", read_vocabularies(folder), config.data.sides)
     tokens = len(corpus.tgt.ids)
     size, cost, epochs = config.model.hidden, last.cost_per_token, last.epoch
-    if (
-        config.training.curriculum_updates
-    ):  # epochs of the short sentences are counted as whole ones
+    if config.training.curriculum_updates:
+        # Epochs of the short sentences alone are counted there as whole ones.
         epochs = FILLED * config.data.batch_size * last.update / tokens
     return Training(folder, corpus.checksum, size, tokens, epochs, cost)
 
@@ -107,8 +106,9 @@ def fit(trainings: Sequence[Training]) -> Fit:
             factors = _least_squares(columns, costs)
             errors: npt.NDArray[np.float64] = columns @ factors - costs
             worst, error = float(np.abs(errors).max()), float((errors**2).mean())
-            size, used, first = [*factors[: len(terms)].tolist(), 0.0][:3]
-            fits.append(Fit(a, b, epochs, size, used, first, worst, error))
+            first = float(factors[2]) if len(terms) == 3 else 0.0
+            known = float(factors[0]), float(factors[1]), first
+            fits.append(Fit(a, b, epochs, *known, worst, error))
     plausible = [f for f in fits if min(f.size_factor, f.data_factor) > 0 <= f.start_factor]
     if not plausible:
         raise BenchError("these trainings do not fit the law; add other sizes and times")

@@ -93,6 +93,7 @@ class Planner:
         self._largest_batch = LARGE_BATCH if on_cpu else LARGE_ACCELERATOR_BATCH
         self.bfloat16_speed: SpeedModel | None = None
         self._sizes = self._possible_sizes()
+        self._wide_sizes = [size for size in self._sizes if size >= BFLOAT16_SIZE]
         self._probes = PROBES if len(self._sizes) > 1 else tuple(self._sizes)
         self._least_times: dict[tuple[int, int, Precision, int], float] = {}
         self._measure()
@@ -125,15 +126,13 @@ class Planner:
         :param asked: plan of the smallest model.
         :param bfloat16: the device multiplies bfloat16 itself.
         """
-        times = self._times([(asked, count) for count in parts], 1)
-        self.batch_parts = parts[times.index(min(times))]
-        tokens = self.seconds / min(times)  # about those of the training
+        seconds, self.batch_parts = self._fastest_parts(asked, parts, 1)
+        tokens = self.seconds / seconds  # about those of the training
         points = self._measured([self._plan(size, tokens) for size in self._probes])
         self.speed = SpeedModel.through(points)
         given = any(setting.startswith("training.precision") for setting in self.overrides)
-        if bfloat16 and not given and self.plan(2).size >= PROBES[-1]:
-            size = max(BFLOAT16_SIZE, self._sizes[0])
-            wide = self._measured([self._plan(size, tokens, "bfloat16")])
+        if bfloat16 and self._wide_sizes and not given and self.plan(2).size >= PROBES[-1]:
+            wide = self._measured([self._plan(self._wide_sizes[0], tokens, "bfloat16")])
             small = self.figures.products(asked.size)
             self.bfloat16_speed = SpeedModel.through({small: points[small], **wide})
 
@@ -151,9 +150,12 @@ class Planner:
         place = parts.index(self.batch_parts)
         near = parts[max(place - 1, 0) :][:NEAR]
         if len(near) > 1:
-            plan = self.plan()
-            times = self._times([(plan, count) for count in near], TURNS)
-            self.batch_parts = near[times.index(min(times))]
+            _, self.batch_parts = self._fastest_parts(self.plan(), near, TURNS)
+
+    def _fastest_parts(self, plan: Plan, parts: Sequence[int], turns: int) -> tuple[float, int]:
+        """Return the seconds of a token with the fastest number of parts, and that number."""
+        times = self._times([(plan, count) for count in parts], turns)
+        return min(zip(times, parts, strict=True))
 
     def _plan(self, size: int, tokens: float, precision: Precision = "float32") -> Plan:
         return Plan(size, tokens, self.figures, self._largest_batch, precision)
@@ -188,12 +190,10 @@ class Planner:
 
     def plan(self, factor: float = 1.0) -> Plan:
         """Return the best plan for the time, times a factor; its size may be fixed by a setting."""
-        sizes = self._sizes
         seconds, largest = factor * self.seconds, self._largest_batch
-        plans = [best_plan(self.figures, self.speed, seconds, sizes, largest)]
-        wide = [size for size in sizes if size >= BFLOAT16_SIZE]
-        if self.bfloat16_speed and wide:
-            speed = self.bfloat16_speed
+        plans = [best_plan(self.figures, self.speed, seconds, self._sizes, largest)]
+        if self.bfloat16_speed:
+            speed, wide = self.bfloat16_speed, self._wide_sizes
             plans.append(best_plan(self.figures, speed, seconds, wide, largest, "bfloat16"))
         return min(plans, key=lambda plan: plan.expected_cost)
 

@@ -1,7 +1,7 @@
 """Planning on machines of given speeds."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -28,21 +28,27 @@ def prepared(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def make_machine(monkeypatch: pytest.MonkeyPatch, speed: Callable[[Config], Speed]) -> None:
+    """Let a function say how fast models are."""
+
+    def fastest_speeds(configs: Sequence[Config], *_: object) -> list[Speed]:
+        return [speed(config) for config in configs]
+
+    monkeypatch.setattr(planning, "fastest_speeds", fastest_speeds)
+
+
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> list[Config]:
     """Make a machine of one core, three times as fast in bfloat16; return what it measures."""
     measured: list[Config] = []
 
-    def fastest_speeds(configs: Sequence[Config], *_: object) -> list[Speed]:
-        measured.extend(configs)
-        return [speed(config) for config in configs]
-
     def speed(config: Config) -> Speed:
+        measured.append(config)
         gain = 3 if config.training.precision == "bfloat16" else 1
         return Speed(gain * 40_000, float(config.model.hidden**2), 1)
 
     monkeypatch.setattr(planning, "useful_sizes", lambda figures: list(SIZES))  # of a tiny corpus
-    monkeypatch.setattr(planning, "fastest_speeds", fastest_speeds)
+    make_machine(monkeypatch, speed)
     monkeypatch.setattr(planning, "possible_parts", lambda device: [1])
     monkeypatch.setattr(planning, "multiplies_bfloat16", lambda device: True)
     return measured
@@ -84,16 +90,13 @@ def test_a_precision_that_was_asked_for_is_kept(
 def test_the_number_of_parts_is_that_which_is_fastest_for_the_planned_size(
     prepared: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, parts: int
 ) -> None:
-    def fastest_speeds(configs: Sequence[Config], *_: object) -> list[Speed]:
-        return [speed(config) for config in configs]
-
     def speed(config: Config) -> Speed:
         size = config.model.hidden
         gain = config.training.batch_parts if size > 200 else 1 / config.training.batch_parts
         return Speed(20_000_000, size * size / gain, 1)
 
     monkeypatch.setattr(planning, "useful_sizes", lambda figures: list(SIZES))
-    monkeypatch.setattr(planning, "fastest_speeds", fastest_speeds)
+    make_machine(monkeypatch, speed)
     monkeypatch.setattr(planning, "possible_parts", lambda device: [1, 2])
     planner = Planner(prepared, seconds, ['training.precision="float32"'], device="cpu")
     plan = planner.plan()
@@ -107,16 +110,13 @@ def test_a_program_that_slows_the_machine_later_changes_no_speed(
     """The model that is planned is the first that was measured, in one part and in two."""
     first: set[int] = set()
 
-    def fastest_speeds(configs: Sequence[Config], *_: object) -> list[Speed]:
-        return [speed(config) for config in configs]
-
     def speed(config: Config) -> Speed:
         parts = config.training.batch_parts
         slowed = parts in first
         first.add(parts)
         return Speed(2_000 if slowed and parts == 2 else 3_000 * parts, 1.0, 1)
 
-    monkeypatch.setattr(planning, "fastest_speeds", fastest_speeds)
+    make_machine(monkeypatch, speed)
     monkeypatch.setattr(planning, "possible_parts", lambda device: [1, 2])
     planner = Planner(prepared, 60.0, ["model.hidden=96"], device="cpu")
     assert planner.batch_parts == 2
