@@ -28,6 +28,8 @@ from tests.integration.command_server import command_server
 for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):  # a make started by a test is no sub-make
     os.environ.pop(name, None)
 
+torch.set_num_threads(1)  # of small tensors, where more threads only wait for each other
+
 tqdm.tqdm.monitor_interval = 0  # a thread of subword-nmt's bar would keep processes from forking
 
 settings.register_profile(
@@ -58,6 +60,13 @@ class Outcome(NamedTuple):
 
 
 RunRanks = Callable[..., list[Outcome]]
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Take back the number of threads that a test has set."""
+    yield
+    torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import torch
 
 from nmtkit.config import Config
+from nmtkit.data.batch import Batch
 from nmtkit.data.batching import Batches
 from nmtkit.data.corpus import Corpus
 from nmtkit.model_folder import build_model
@@ -19,7 +20,7 @@ FIRST_UPDATES = 2
 """Updates that are not measured: memory is allocated, and kernels are chosen."""
 
 MIN_UPDATES = 3
-"""Updates that are measured at least, however long they take."""
+"""Updates of each turn at least, however long they take."""
 
 
 class Speed(NamedTuple):
@@ -69,25 +70,22 @@ class SpeedProbe:
             self._batches = iter(Batches(corpus, config.data, config.training.seed))
             self._batches_of_update = config.training.gradient_accumulation
 
-    def update(self) -> int:
-        """Do an update; return its target tokens."""
-        batches = list(itertools.islice(self._batches, self._batches_of_update))
-        with torch.random.fork_rng(devices=[]):
-            self._gradient.compute(batches, 1, None)  # reads figures: the device is waited for
-        self._optimizer.step()
-        return sum(batch.tokens for batch in batches)
+    def next_batches(self) -> list[Batch]:
+        """Return the batches of the next update."""
+        return list(itertools.islice(self._batches, self._batches_of_update))
 
-    def measure(self, seconds: float) -> Speed:
-        """Train on, and measure.
+    def train(self, updates: Sequence[list[Batch]]) -> list[float]:
+        """Train; return the wall-clock seconds of each update.
 
-        :param seconds: how long; at least for `MIN_UPDATES`.
+        :param updates: the batches of each.
         """
-        started = time.monotonic()
-        tokens = updates = 0
-        while updates < MIN_UPDATES or time.monotonic() - started < seconds:
-            tokens += self.update()
-            updates += 1
-        return Speed(tokens, max(time.monotonic() - started, 1e-6), updates)
+        times = [time.perf_counter()]
+        for batches in updates:
+            with torch.random.fork_rng(devices=[]):
+                self._gradient.compute(batches, 1, None)  # reads figures: the device is waited for
+            self._optimizer.step()
+            times.append(time.perf_counter())
+        return [end - start for start, end in itertools.pairwise(times)]
 
 
 def fastest_speeds(
@@ -100,17 +98,32 @@ def fastest_speeds(
 ) -> list[Speed]:
     """Return the highest speed of each of some models, which take turns.
 
-    Another program may slow the machine at any moment, and none makes it faster.
+    Another program may slow the machine at any moment, and none makes it faster, so that the least
+    time of each update counts. Batches differ in speed, too: all models do as many updates, in
+    each turn the same ones.
 
     :param vocabularies: source and target.
-    :param seconds: how long a model is measured in each turn, after its first updates.
+    :param seconds: mean time of a model in each turn, after its first updates.
+    :param turns: how many times the updates are done.
     """
     probes = [SpeedProbe(config, corpus, vocabularies, device) for config in configs]
     for _ in range(FIRST_UPDATES):  # in turns: after a fork this process copies what it changes
-        for probe in probes:
-            probe.update()
-    rounds = [[probe.measure(seconds) for probe in probes] for _ in range(turns)]
-    return [
-        max(speeds, key=lambda speed: speed.tokens_per_second)
-        for speeds in zip(*rounds, strict=True)
+        first = [probe.train([probe.next_batches()])[0] for probe in probes]
+    count = max(MIN_UPDATES, round(seconds * len(probes) / sum(first)))
+    updates = [[probe.next_batches() for _ in range(count)] for probe in probes]
+    rounds = [
+        [probe.train(own) for probe, own in zip(probes, updates, strict=True)] for _ in range(turns)
     ]
+    return [
+        _speed(own, times) for own, times in zip(updates, zip(*rounds, strict=True), strict=True)
+    ]
+
+
+def _speed(updates: Sequence[list[Batch]], turns: Sequence[Sequence[float]]) -> Speed:
+    """Return the speed of some updates by the least time of each.
+
+    :param updates: the batches of each.
+    :param turns: in each turn the seconds of each update.
+    """
+    tokens = sum(batch.tokens for batches in updates for batch in batches)
+    return Speed(tokens, sum(map(min, zip(*turns, strict=True))), len(updates))

@@ -1,11 +1,10 @@
 """Run the real commands on a corpus of number words and a model trained on it for two updates."""
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import torch
 from click.testing import CliRunner, Result
 
 from nmtkit.cli.main import cli
@@ -32,15 +31,6 @@ SMALL = {
     "training.validate_epochs": 0.0,
 }
 """Settings that make training take a moment; each model uses those that it has."""
-
-
-@pytest.fixture(scope="session", autouse=True)
-def one_thread() -> Iterator[None]:
-    """Use one thread: the tensors are so small that more threads would only wait for each other."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="session")

@@ -15,15 +15,6 @@ TOY = Path(__file__).resolve().parents[2] / "examples" / "toy-en-fr" / "generate
 SMALL = ["model.embedding=64", "model.hidden=64", "model.align=64", "model.maxout=64"]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """Use one thread: results must not depend on the machine's number of cores."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
 def nmtkit(*arguments):
     """Run the command in its own process, and return its stdout."""
     code = "from nmtkit.cli.main import main; main()"

@@ -3,20 +3,10 @@
 import gc
 import subprocess
 import sys
-from collections.abc import Iterator
 
-import pytest
 import torch
 
 from nmtkit.cli import startup
-
-
-@pytest.fixture(autouse=True)
-def threads() -> Iterator[None]:
-    """Restore torch's threads after each test."""
-    number = torch.get_num_threads()
-    yield
-    torch.set_num_threads(number)
 
 
 def test_torch_uses_the_threads_it_is_given() -> None:

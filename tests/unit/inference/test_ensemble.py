@@ -44,10 +44,7 @@ def test_weights_whose_shares_vanish_are_refused(make_model, weights):
 
 @pytest.fixture
 def two_threads():
-    before = torch.get_num_threads()
     torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.mark.parametrize(("small", "threads"), [(True, 1), (False, 2)])

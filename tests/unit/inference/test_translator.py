@@ -56,7 +56,7 @@ def test_translations_do_not_depend_on_the_number_of_cores(
     monkeypatch.setattr(fork, "can_fork", lambda: forks)
     lines = random_lines(3 * MIN_LINES_PER_CORE + 3)
     ensemble = Ensemble((make_model(1), make_model(2)))
-    before, results = torch.get_num_threads(), []
+    results = []
     for cores in (1, 3, 2):
         torch.set_num_threads(cores)
         translator = Translator(ensemble, batch_size=4, quantize=quantize)
@@ -64,7 +64,6 @@ def test_translations_do_not_depend_on_the_number_of_cores(
         samples = translator.sample(lines, n=2)
         results[-1] += list(samples)
         assert torch.get_num_threads() == cores
-    torch.set_num_threads(before)
     for expected, *other_results in zip(*results, strict=True):
         for actual in other_results:
             assert [t.text for t in actual] == [t.text for t in expected]
@@ -111,13 +110,9 @@ def test_a_line_that_comes_alone_is_searched_with_one_thread(translator, monkeyp
         return search_batches(*arguments)
 
     monkeypatch.setattr("nmtkit.inference.window_search.search_batches", counted)
-    before = torch.get_num_threads()
     torch.set_num_threads(2)
-    try:
-        for lines in (["a b"], ["a b", "b c"]):
-            list(translator.translate(lines))
-    finally:
-        torch.set_num_threads(before)
+    for lines in (["a b"], ["a b", "b c"]):
+        list(translator.translate(lines))
     assert threads == [1, 2]
 
 

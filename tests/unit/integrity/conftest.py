@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import torch
 
 from nmtkit.integrity.check import check
 from nmtkit.integrity.findings import Finding
@@ -67,11 +66,8 @@ def prepared(texts: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def model(prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a model folder after three validations, with three checkpoints."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
     folder = tmp_path_factory.mktemp("model") / "toy"
     train(prepared, folder, "toy", device="cpu", settings=SMALL)
-    torch.set_num_threads(threads)
     return folder
 
 

@@ -1,20 +1,11 @@
-"""Tensors are so small here that several threads would only wait for each other."""
+"""Fixtures for tests of models."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import torch
 
 from nmtkit.models.fast import matmul
-
-
-@pytest.fixture(scope="session", autouse=True)
-def one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture

@@ -28,10 +28,7 @@ WAYS = [
 
 @pytest.fixture
 def three_cores():
-    cores = torch.get_num_threads()
     torch.set_num_threads(3)
-    yield
-    torch.set_num_threads(cores)
 
 
 def squares(count):

@@ -1,6 +1,6 @@
 """A tiny model, corpus and trainer, and a dev set with made-up figures."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -23,15 +23,6 @@ from nmtkit.training.trainer import Trainer
 from nmtkit.training.validation import Validation
 
 WORDS = 9
-
-
-@pytest.fixture(scope="session", autouse=True)
-def one_thread() -> Iterator[None]:
-    """Use one thread: tensors are so small that several threads would only wait for each other."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def make_corpus(size: int = 23) -> Corpus:

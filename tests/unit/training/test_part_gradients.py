@@ -3,7 +3,6 @@
 import os
 import signal
 import sys
-from collections.abc import Iterator
 
 import pytest
 import torch
@@ -19,11 +18,9 @@ DATA = {"batch_size": 4, "batch_unit": "sentences"}
 
 
 @pytest.fixture
-def threads() -> Iterator[None]:
+def threads() -> None:
     """Use two threads, as for two parts."""
     torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(1)
 
 
 def forks(trainer):

@@ -1,15 +1,17 @@
 """Measuring the speed of updates."""
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 import torch
 
 from nmtkit.config import parse_config
+from nmtkit.data.batch import Batch
 from nmtkit.data.batching import Batches
 from nmtkit.text.vocabulary import Vocabulary
-from nmtkit.training.speed import FIRST_UPDATES, MIN_UPDATES, Speed, SpeedProbe, fastest_speeds
+from nmtkit.training.speed import FIRST_UPDATES, MIN_UPDATES, SpeedProbe, fastest_speeds
 from nmtkit.training.trainer import Trainer
 
 CONFIG = parse_config(
@@ -50,23 +52,31 @@ def test_random_numbers_go_on_as_if_nothing_had_been_measured(
 
 def test_more_is_measured_in_a_longer_time(make_trainer: Callable[..., Trainer]) -> None:
     corpus = make_trainer().batches.corpus
-    [speed] = fastest_speeds([CONFIG], corpus, VOCABULARIES, CPU, 0.2)
-    assert speed.updates >= MIN_UPDATES and speed.seconds >= 0.2
+    [speed] = fastest_speeds([CONFIG], corpus, VOCABULARIES, CPU, 1.0)
+    assert speed.updates > MIN_UPDATES
 
 
-def test_models_take_turns_and_the_fastest_turn_counts(
+def test_models_take_turns_on_the_same_updates_and_the_least_time_of_each_counts(
     make_trainer: Callable[..., Trainer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another program slows one turn; the order shows that the models alternate."""
-    seconds = iter([4.0, 9.0, 2.0, 5.0, 8.0, 1.0])
+    """Another program slows some updates; the order shows that the models alternate."""
+    turns = iter([[4.0, 1.0, 2.0], [9.0, 9.0, 9.0], [2.0, 3.0, 2.0], [1.0, 8.0, 8.0]])
     probes: list[SpeedProbe] = []
+    trained: list[Sequence[list[Batch]]] = []
 
-    def measure(probe: SpeedProbe, _: float) -> Speed:
+    def train(probe: SpeedProbe, updates: Sequence[list[Batch]]) -> list[float]:
+        if len(updates) == 1:
+            return [1.0]
         probes.append(probe)
-        return Speed(10, next(seconds), 1)
+        trained.append(updates)
+        return next(turns)
 
-    monkeypatch.setattr(SpeedProbe, "measure", measure)
+    monkeypatch.setattr(SpeedProbe, "train", train)
     corpus = make_trainer().batches.corpus
-    speeds = fastest_speeds([CONFIG, CONFIG], corpus, VOCABULARIES, CPU, 0.0, turns=3)
-    assert [speed.seconds for speed in speeds] == [2.0, 1.0]
-    assert probes == probes[:2] * 3 and probes[0] is not probes[1]
+    small = replace(CONFIG, data=replace(CONFIG.data, batch_size=2))
+    speeds = fastest_speeds([CONFIG, small], corpus, VOCABULARIES, CPU, 3.0, turns=2)
+    assert [speed.seconds for speed in speeds] == [2.0 + 1.0 + 2.0, 1.0 + 8.0 + 8.0]
+    assert [speed.updates for speed in speeds] == [3, 3]
+    assert probes == probes[:2] * 2 and probes[0] is not probes[1]
+    assert trained == trained[:2] * 2 and trained[0] is not trained[1]
+    assert speeds[0].tokens == sum(batch.tokens for update in trained[0] for batch in update)

@@ -53,14 +53,6 @@ SMALL = [
 TIMES = {"seconds", "words_per_second"}
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
 def lines(count, step):
     return [
         " ".join(WORDS[(number * step + place) % 5] for place in range(1 + number % 4))

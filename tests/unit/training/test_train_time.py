@@ -3,12 +3,11 @@
 import json
 import logging
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from nmtkit.errors import ConfigError, ModelError, OutputError
 from nmtkit.model_folder import read_config
@@ -52,10 +51,8 @@ Run = Callable[..., TrainingResult]
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """`run("name", "key=value", ...)` trains with the clock above into a folder of that name."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
     prepared = tmp_path / "prepared"
     prepared.mkdir()
     for split, count in (("train", 30), ("dev", 5)):
@@ -74,8 +71,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
         options = {"recipe": "toy", "device": "cpu", **options}
         return train(prepared, tmp_path / name, overrides=[*SETTINGS, *overrides], **options)
 
-    yield call
-    torch.set_num_threads(threads)
+    return call
 
 
 def parameters(folder: Path) -> bytes:
