@@ -469,7 +469,7 @@ def test_a_new_folder_under_the_same_name_is_loaded(model, tmp_path):
         def ask() -> None:
             with httpx.Client(base_url=server.url, timeout=30) as client:
                 fields = {"q": "one two", "source": "en", "target": "fr"}
-                while not stop.is_set():
+                while not stop.wait(0.01):
                     answer = client.post("/translate", json=fields)
                     if answer.status_code != 200 or answer.json()["translatedText"] != before:
                         failed.append(answer.text)
