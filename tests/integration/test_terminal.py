@@ -77,7 +77,7 @@ COMMANDS: dict[str, tuple[list[object], str]] = {
         r"translate the dev set: \d+ of 400 lines",
     ),
     "prepare": (
-        ["prepare", "--train", "SRC", "TGT", "-o", "OUT"]
+        ["prepare", "--train", "MANY.en", "MANY.fr", "-o", "OUT"]
         + ["-s", "en", "-t", "fr", "--subword", "bpe", "--workers", 1],
         r"(prepare words|learn subwords): ",  # so few merges may be learned before a bar moves
     ),
@@ -92,6 +92,9 @@ def test_each_command_shows_how_far_it_is(
     places = {"MODEL": model, "SRC": lines[0], "TGT": lines[1], "OUT": tmp_path / "out.html"}
     places |= {f"OUT.{side}": tmp_path / f"out.{side}" for side in ("en", "fr")}
     places["COPY"] = shutil.copytree(model, tmp_path / "copy")
+    for file in lines:  # 400 lines may be split into words before a bar is drawn
+        many = places[f"MANY{file.suffix}"] = tmp_path / f"many{file.suffix}"
+        many.write_text(file.read_text("utf-8") * 50, "utf-8")
     shown = run_in_terminal([places.get(str(w), w) for w in words], tmp_path / "stdout")
     assert_clean(shown, 80)
     assert any(re.match(expected, bar) for bar in bars(shown)), shown.text

@@ -49,7 +49,8 @@ def test_without_a_gpu_it_says_so(
     assert output.err.startswith("bench: torch finds no GPU here")
 
 
-def test_the_whole_way_on_a_cpu(tmp_path: Path) -> None:
+def test_the_whole_way_on_a_cpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpu_training, "PROFILED_UPDATES", 1)
     output = tmp_path / "gpu.md"
     recipes = ["--recipes", "rnnsearch-30", "cslm", "--work", str(tmp_path)]
     small = ["--device", "cpu", "--small", "--updates", "8", "--output", str(output)]
