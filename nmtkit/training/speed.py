@@ -99,8 +99,8 @@ def fastest_speeds(
     """Return the highest speed of each of some models, which take turns.
 
     Another program may slow the machine at any moment, and none makes it faster, so that the least
-    time of each update counts. Batches differ in speed, too: all models do as many updates, in
-    each turn the same ones.
+    time of each update counts. Batches differ in speed, too: all models do the same number of
+    updates, and in each turn the same ones.
 
     :param vocabularies: source and target.
     :param seconds: mean time of a model in each turn, after its first updates.
