@@ -39,11 +39,6 @@ class Speed(NamedTuple):
         """Target tokens a second."""
         return self.tokens / self.seconds
 
-    @property
-    def seconds_per_update(self) -> float:
-        """Mean seconds of an update."""
-        return self.seconds / self.updates
-
 
 class SpeedProbe:
     """A new model that trains for moments, and is forgotten; random generators stay as they were.

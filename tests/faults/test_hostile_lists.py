@@ -3,18 +3,12 @@
 import itertools
 
 import pytest
-import torch
 
 from tests.faults.hostile_lists import METHODS, WEIGHTS, lists, try_list
 
 LISTS = list(lists())
 LARGE = {name for name, *texts in LISTS if len(texts[0]) > 1_000_000}
 PAIRS = list(itertools.product(WEIGHTS, METHODS))
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    torch.set_num_threads(1)
 
 
 @pytest.mark.parametrize("number", range(0, len(LISTS), 8), ids=lambda number: LISTS[number][0])

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 import sacremoses  # noqa: F401 (joblib warns if it is imported where no file can grow)
-import torch
 
 from tests.faults.command_lines import COMMAND_LINES, arguments
 from tests.faults.forked import run_forked
@@ -18,7 +17,6 @@ TIMEOUT = 20.0
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    torch.set_num_threads(1)
     return write_sample_files(tmp_path_factory.mktemp("samples"))
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import click
 import pytest
-import torch
 
 from nmtkit.cli.command_group import walk_commands
 from nmtkit.cli.main import cli
@@ -39,7 +38,6 @@ LISTS_OF_FILES = {("prepare", "corpora")}
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    torch.set_num_threads(1)
     return write_sample_files(tmp_path_factory.mktemp("samples"))
 
 

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-import torch
 
 from nmtkit.errors import DataError
 from tests.faults.hostile import fixed_cases
@@ -18,7 +17,6 @@ CASE_STRIDE = 40
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    torch.set_num_threads(1)
     return write_sample_files(tmp_path_factory.mktemp("samples"))
 
 

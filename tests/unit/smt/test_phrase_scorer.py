@@ -63,7 +63,7 @@ def test_cores_share_the_pairs(make_model, table, monkeypatch):
     models = [make_model(1)]
     expected = columns(PhraseScorer(models, logs=True, count_unknown=True), table)
     for cores in (2, 3):
-        monkeypatch.setattr(torch, "get_num_threads", lambda cores=cores: cores)
+        torch.set_num_threads(cores)
         monkeypatch.setattr("nmtkit.smt.phrase_scorer.MIN_PAIRS_PER_CORE", 7)
         actual = columns(PhraseScorer(models, logs=True, count_unknown=True), table)
         for row, other in zip(actual, expected, strict=True):
@@ -125,7 +125,7 @@ def test_a_pair_too_long_for_memory_is_reported(make_model, tmp_path, cores, mon
     """The message has its file and line, whichever core scores it."""
     monkeypatch.setattr("nmtkit.inference.scorer.MAX_ALIGNMENT_WEIGHTS", 12)
     monkeypatch.setattr("nmtkit.smt.phrase_scorer.MIN_PAIRS_PER_CORE", 7)
-    monkeypatch.setattr(torch, "get_num_threads", lambda: cores)
+    torch.set_num_threads(cores)
     lines = ["a ||| v ||| 1"] * 100
     lines[72] = "a b c d ||| v w x y ||| 1"
     (tmp_path / "table").write_text("".join(f"{line}\n" for line in lines))
