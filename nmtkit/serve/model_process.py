@@ -17,6 +17,9 @@ CODE = (
 )
 """What the Python of a host runs."""
 
+PYTHON = sys.executable
+"""The Python of a host."""
+
 START_SECONDS = 30.0
 """Time for a worker to start, which usually takes milliseconds."""
 
@@ -75,7 +78,7 @@ class ModelProcess:
         mine, theirs = socket.socketpair()
         code = CODE.format(path=sys.path, number=theirs.fileno())
         process = await asyncio.create_subprocess_exec(
-            sys.executable,
+            PYTHON,
             "-c",
             code,
             stdin=asyncio.subprocess.DEVNULL,

@@ -8,6 +8,7 @@ fork does. If the client is killed, the fork gets one SIGTERM.
 """
 
 import contextlib
+import fcntl
 import gc
 import importlib
 import marshal
@@ -25,10 +26,12 @@ from pathlib import Path
 
 CLIENT = """#!{python} -IS
 import _socket, marshal, posix, sys
-connection = _socket.socket(_socket.AF_UNIX)
+listed = map(int, posix.listdir("/proc/self/fd"))
+connection = _socket.socket(_socket.AF_UNIX)  # takes the number with which the folder was read
 connection.connect({path!r})
-request = marshal.dumps([sys.argv, posix.getcwdb(), posix.environ])
-files = b"".join(n.to_bytes(4, sys.byteorder) for n in range(3))
+numbers = [0, 1, 2, *(n for n in listed if n > 2 and posix.get_inheritable(n))]
+request = marshal.dumps([sys.argv, posix.getcwdb(), posix.environ, numbers])
+files = b"".join(n.to_bytes(4, sys.byteorder) for n in numbers)
 rights = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, files)]
 connection.sendmsg([len(request).to_bytes(4, "big")], rights)
 connection.sendall(request)
@@ -37,6 +40,9 @@ posix._exit(connection.recv(1)[0])
 """It imports only modules that are part of the interpreter, so that it starts at once."""
 
 PROGRAMS = ("nmtkit", "python")
+
+MAX_FILES = 64
+"""Open files that a client may pass on."""
 
 PRELOADED = (
     "nmtkit.inference.translator",
@@ -97,7 +103,6 @@ def serve(path: str) -> None:
     command = os.fork()
     if command == 0:
         _receive(connection)
-        connection.close()
         _run()
     else:
         status = _wait(command, connection)
@@ -134,14 +139,19 @@ def _run() -> None:
 
 def _receive(connection: socket.socket) -> None:
     """Take a client's open files, arguments, folder and environment as this process's own."""
-    header, files, _, _ = socket.recv_fds(connection, 4, 3)
+    header, files, _, _ = socket.recv_fds(connection, 4, MAX_FILES)
     size, request = int.from_bytes(header, "big"), b""
     while len(request) < size:
         request += connection.recv(size - len(request))
-    for descriptor, file in enumerate(files):
-        os.dup2(file, descriptor)
+    connection.close()
+    sys.argv, folder, environment, numbers = marshal.loads(request)
+    # Each number may be taken by another one of them, so all are moved out of the way first.
+    moved = [fcntl.fcntl(file, fcntl.F_DUPFD, max(numbers) + 1) for file in files]
+    for file in files:
         os.close(file)
-    sys.argv, folder, environment = marshal.loads(request)
+    for number, file in zip(numbers, moved, strict=True):
+        os.dup2(file, number)
+        os.close(file)
     os.chdir(folder)
     os.environ.clear()
     os.environb.update(environment)

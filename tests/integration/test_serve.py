@@ -1,6 +1,10 @@
 """`nmtkit serve` over real sockets, with the clients that it is made for."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
 import threading
 import time
 import xmlrpc.client
@@ -14,6 +18,22 @@ from nmtkit.serve.settings import Limits
 from tests.integration.serving import Running, running
 
 LINES = ["one two three", "", "four five", "nine eight seven six", "zero"]
+
+
+PYTHON = "nmtkit.serve.model_process.PYTHON"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def hosts_start_at_once(preloaded):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PYTHON, preloaded / "python")
+        yield
+
+
+@pytest.fixture
+def real_hosts(monkeypatch):
+    """Let a host be the process that the server has started, for tests that address it."""
+    monkeypatch.setattr(PYTHON, sys.executable)
 
 
 @pytest.fixture(scope="module")
@@ -287,9 +307,6 @@ def test_a_client_that_leaves_cancels_its_work(server: Running):
 
 
 def test_a_killed_worker_loses_no_request(server: Running):
-    import os
-    import signal
-
     expected = server.text("one two three\n" * 1_900)
     results: list[str] = []
     book = threading.Thread(target=lambda: results.append(server.text("one two three\n" * 1_900)))
@@ -536,11 +553,6 @@ def test_a_model_that_cannot_be_loaded_is_one_sentence(model, tmp_path, nmtkit):
 
 
 def test_signals_of_the_real_command(model):
-    import os
-    import signal
-    import subprocess
-    import sys
-
     command = [sys.executable, "-m", "nmtkit", "serve", str(model), "--port", "0", "--threads", "1"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
@@ -577,8 +589,6 @@ def test_many_files_at_once_have_their_own_translations(server: Running):
 
 
 def test_processes_for_files_write_nothing_beside_the_log(model):
-    import os
-
     reading, writing = os.pipe()  # to a file they can write nothing
     stderr = os.dup(2)
     os.dup2(writing, 2)
@@ -595,10 +605,7 @@ def test_processes_for_files_write_nothing_beside_the_log(model):
         assert written.read() == b""
 
 
-def test_a_host_that_ends_is_replaced(model):
-    import os
-    import signal
-
+def test_a_host_that_ends_is_replaced(model, real_hosts):
     with running(model) as server:
         expected = server.text("one two")
         generation = server.service.engine.pool.models["en", "fr"].current
@@ -621,9 +628,7 @@ model_host.main({number})
 """A host whose workers are threads, as those of a model on a GPU are."""
 
 
-def test_files_beside_a_model_whose_workers_are_threads(model, monkeypatch):
-    import os
-
+def test_files_beside_a_model_whose_workers_are_threads(model, real_hosts, monkeypatch):
     monkeypatch.setattr("nmtkit.serve.model_process.CODE", THREADS)
     with running(model, device="auto") as server:
         lines = ["one two", "three", "four five six"]
