@@ -16,16 +16,16 @@ def test_a_planned_training_says_its_plan_and_can_be_repeated(
     nmtkit: Nmtkit, prepared: Path, tmp_path: Path
 ) -> None:
     first, again = tmp_path / "first", tmp_path / "again"
-    planned = nmtkit("train", prepared, "-o", first, "--time", "6s", "--threads", 1)
+    planned = nmtkit("train", prepared, "-o", first, "--time", "3s", "--threads", 1)
     lines = planned.stderr.splitlines()
     config = read_config(first)
     size = config.model.hidden
-    assert lines[0].startswith(f"nmtkit: plan for 6s: {size} units, about ")
+    assert lines[0].startswith(f"nmtkit: plan for 3s: {size} units, about ")
     assert lines[1].startswith("nmtkit: this machine trains ") and " updates, " in lines[1]
     assert lines[2].startswith("nmtkit: twice the time: ")
-    assert config.training.time_limit == 6 and config.training.schedule
+    assert config.training.time_limit == 3 and config.training.schedule
     origin = json.loads((first / "origin.json").read_text())
-    assert "--time 6s" in origin["command"] and "--recipe" not in origin["command"]
+    assert "--time 3s" in origin["command"] and "--recipe" not in origin["command"]
     translated = nmtkit("translate", "--model", first, input="two four\n\nsix\n")
     assert len(translated.stdout.splitlines()) == 3
 
