@@ -19,7 +19,6 @@ from tests.integration.serving import Running, running
 
 LINES = ["one two three", "", "four five", "nine eight seven six", "zero"]
 
-
 PYTHON = "nmtkit.serve.model_process.PYTHON"
 
 
