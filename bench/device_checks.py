@@ -94,6 +94,7 @@ class Training(NamedTuple):
 
 TRAININGS = {
     "adadelta": Training({}),
+    "without graphs": Training({"cuda_graphs": False}),
     "adam": Training({"optimizer": "adam"}),
     "sgd": Training({"optimizer": "sgd"}),
     "label smoothing": Training({"label_smoothing": 0.1}),

@@ -90,7 +90,7 @@ def main(arguments: Sequence[str]) -> int:
     checks = [] if options.skip_checks else run_checks(device, 1 if options.small else FACTOR)
     ceilings = measure_ceilings(options)
     trained = [
-        train(recipe, precision, options)
+        train(recipe, precision, options, ceilings)
         for recipe in options.recipes
         for precision in options.precision
     ]
@@ -121,17 +121,21 @@ def measure_ceilings(options: argparse.Namespace) -> Ceilings:
     }
 
 
-def train(recipe: str, precision: str, options: argparse.Namespace) -> Measured | Failure:
-    """Train a recipe for some updates; a failure is a result, too."""
-    report_progress(f"{recipe}, {precision}")
+def train(
+    recipe: str, precision: str, options: argparse.Namespace, ceilings: Ceilings
+) -> Measured | Failure:
+    """Train a recipe for some updates, and show its line; a failure is a result, too."""
     config = recipe_config(recipe, precision, options.small)
     text = SMALL_TEXT if options.small else TEXTS.get(recipe, Text())
     warmup = 1 if options.small else WARMUP
     try:
         device = torch.device(options.device)
-        return measure(recipe, config, text, device, warmup, options.updates)
+        result = measure(recipe, config, text, device, warmup, options.updates)
     except (RuntimeError, MemoryError) as error:
+        report_progress(f"{recipe}, {precision}: failed: {error}")
         return Failure(recipe, precision, str(error).splitlines()[0])
+    report_progress(" | ".join(row(result, ceilings)))
+    return result
 
 
 def compare_ranks(options: argparse.Namespace) -> tuple[RanksRun, RanksRun] | None:

@@ -9,6 +9,7 @@ operations are counted.
 """
 
 import dataclasses
+import math
 import re
 import time
 import warnings
@@ -42,6 +43,12 @@ from nmtkit.training.trainer import Trainer
 ZIPF_EXPONENT = 1.05
 GAMMA_SHAPE = 2.0  # of the distribution of sentence lengths
 RATIO_SD = 0.15  # standard deviation of the logarithm of the length ratio
+
+EPOCH_UPDATES = 40
+"""Updates of an epoch of the generated text, about."""
+
+WARM_UP_EPOCHS = 2
+"""Epochs before the timed updates: each shape of batch is recorded when it is met again."""
 
 PROFILED_UPDATES = 5
 LAUNCH = re.compile(r"(cuda|hip|cu)(Module)?Launch\w*Kernel\w*")
@@ -215,6 +222,10 @@ class RecipeRun:
         )
         return update
 
+    def epochs(self) -> float:
+        """Return the epochs that are over."""
+        return self.trainer.batches.epochs(self.trainer.progress.position)
+
 
 def _no_validation(model: object) -> Any:
     raise AssertionError("these updates are not validated")
@@ -223,14 +234,15 @@ def _no_validation(model: object) -> Any:
 def measure(
     recipe: str, config: Config, text: Text, device: torch.device, warmup: int, updates: int
 ) -> Measured:
-    """Train, and measure the updates after the first `warmup`."""
+    """Train, and measure the updates after the first `warmup`, on a GPU after some epochs."""
     is_gpu = device.type == "cuda"
     if is_gpu:
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
-    pairs = max(1000, 20 * config.data.sort_pool * 80)
-    run = RecipeRun(config, text, pairs, device)
+    run = RecipeRun(config, text, pairs_of_epoch(config, text), device)
     for _ in range(warmup):
+        run.update()
+    while is_gpu and run.epochs() < WARM_UP_EPOCHS:
         run.update()
     synchronize(device)
     started = time.perf_counter()
@@ -250,6 +262,13 @@ def measure(
         profile(run.update, PROFILED_UPDATES, device),
         wait_places(run.update) if is_gpu else {},
     )
+
+
+def pairs_of_epoch(config: Config, text: Text) -> int:
+    """Return how many pairs have about `EPOCH_UPDATES` batches."""
+    words = config.data.batch_unit == "tokens"
+    pairs = config.data.batch_size / (text.length if words else 1)
+    return math.ceil(EPOCH_UPDATES * pairs * config.training.gradient_accumulation)
 
 
 def mean_lengths(corpus: Corpus, max_length: int) -> tuple[float, float]:

@@ -94,6 +94,9 @@ class TrainingConfig:
         part.
     precision: type of matrix products; parameters, states, softmax and optimizer stay float32.
         bfloat16 is faster on a GPU and on processors with avx512_bf16 or amx_bf16 only.
+    cuda_graphs: on an NVIDIA GPU, record the kernels of each shape of batch and start them
+        together. Batches are padded to fewer shapes for it, which changes sums in their last
+        digits. It has no effect on batches of drawn words or with guided attention.
     max_updates: stop training after this many updates; 0: never.
     validate_every: number of updates between two validations.
     validate_epochs: number of epochs between two validations, counted in whole sort pools; 0: use
@@ -145,6 +148,7 @@ class TrainingConfig:
     gradient_accumulation: int = 1
     batch_parts: int = 1
     precision: Literal["float32", "bfloat16"] = "float32"
+    cuda_graphs: bool = True
     max_updates: int = 0
     max_epochs: float = 0.0
     validate_every: int = 1000

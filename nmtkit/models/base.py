@@ -188,6 +188,11 @@ class TranslationModel(Protocol):
         """True if each target word has weights of the source words."""
         ...
 
+    @property
+    def can_compute_padding(self) -> bool:
+        """True if `loss` is right inside `packing.computed_padding`, too."""
+        ...
+
     def for_inference(self, precision: Precision = "float32") -> "TranslationModel":
         """Return a copy of the model for inference in one thread.
 

@@ -99,6 +99,7 @@ class GrConv(FixedContextModel):
     """p(y | x) by a gated recursive convolutional encoder; see the equations above."""
 
     config_class = GrConvConfig
+    can_compute_padding = False  # the top of a sentence is the last node of its own level
 
     def __init__(self, config: GrConvConfig, src_size: int, tgt_size: int) -> None:
         """Declare and initialise the parameters.

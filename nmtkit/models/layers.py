@@ -82,7 +82,12 @@ gru_scan = Twin(plain_gru_scan, gru.gru_scan)
 
 
 def plain_softmax_cost(
-    readout: Tensor, W: Tensor, bias: Tensor, targets: Tensor, label_smoothing: float = 0.0
+    readout: Tensor,
+    W: Tensor,
+    bias: Tensor,
+    targets: Tensor,
+    label_smoothing: float = 0.0,
+    real: Tensor | None = None,
 ) -> Tensor:
     """Return the sum of -log softmax(W t + bias) of the words `targets`, natural log.
 
@@ -93,12 +98,14 @@ def plain_softmax_cost(
     :param W: Shape: [K, l].
     :param bias: Shape: [K].
     :param targets: Shape: [N], int64.
+    :param real: False at rows that have no cost; None: all rows have. Shape: [N].
     :return: a scalar.
     """
     logits = readout @ W.t() + bias  # [N, K]
-    return functional.cross_entropy(
-        logits, targets, reduction="sum", label_smoothing=label_smoothing
+    costs = functional.cross_entropy(
+        logits, targets, reduction="none", label_smoothing=label_smoothing
     )
+    return costs.sum() if real is None else (costs * real).sum()
 
 
 def plain_target_log_probs(readout: Tensor, W: Tensor, bias: Tensor, targets: Tensor) -> Tensor:

@@ -3,9 +3,16 @@
 Sentences are sorted by length, longest first, and listed position by position: first position 0 of
 every sentence, then position 1 of those that have one, and so on. Step t of a recurrent loop is a
 slice. Finished sentences leave the loop; the rows that go on are the first rows of the step before.
+
+Steps then have other sizes in each batch, which CUDA graphs, that repeat the same kernels, do not
+allow. Inside `computed_padding` all sentences keep their order and all positions are computed, so
+that only the shape of the padded batch counts; what is computed on padding must then be left out
+of the cost (`Packing.real`).
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,17 +21,30 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
+_COMPUTES_PADDING = ContextVar("_COMPUTES_PADDING", default=False)
+
+
+@contextmanager
+def computed_padding() -> Iterator[None]:
+    """Pack padding, too, in the block; the host then never waits for masks on a device."""
+    token = _COMPUTES_PADDING.set(True)
+    try:
+        yield
+    finally:
+        _COMPUTES_PADDING.reset(token)
+
 
 @dataclass(frozen=True)
 class Packing:
-    """The N real positions of a batch of B sentences.
+    """The N real positions of a batch of B sentences; with `computed_padding` all B T positions.
 
     sizes: number of sentences with a position t, for each t; their sum is N.
     width: T, positions of the padded batch.
     ranks: index of each sentence in packed order. Shape: [B].
     rows: index of each packed position in the flattened padded batch. Shape: [N].
     mirror: packed row of position L - 1 - j, for each packed position j of a sentence of length
-        L; selecting these rows reverses every sentence. Shape: [N].
+        L; selecting these rows reverses every sentence. Padding keeps its place. Shape: [N].
+    real: False at packed padding; None if no padding is packed. Shape: [N].
     """
 
     sizes: list[int]
@@ -32,6 +52,7 @@ class Packing:
     ranks: Tensor
     rows: Tensor
     mirror: Tensor
+    real: Tensor | None = None
 
     @classmethod
     def of(cls, mask: Tensor, device: torch.device) -> "Packing":
@@ -41,6 +62,8 @@ class Packing:
             host's memory avoids waiting for the device.
         :param device: device of the packing's tensors.
         """
+        if _COMPUTES_PADDING.get():
+            return cls._with_padding(mask.to(device, non_blocking=True))
         mask = mask.cpu()
         lengths = mask.sum(1)
         order = longest_first(mask)
@@ -52,6 +75,18 @@ class Packing:
         mirror = starts[lengths[sentences] - 1 - positions] + ranks
         tensors = (t.to(device, non_blocking=True) for t in (order.argsort(), rows, mirror))
         return cls([size for size in sizes.tolist() if size], mask.size(1), *tensors)
+
+    @classmethod
+    def _with_padding(cls, mask: Tensor) -> "Packing":
+        """Pack all positions of a mask, on its device."""
+        sentences, width = mask.shape
+        ranks = torch.arange(sentences, device=mask.device)
+        positions = torch.arange(width, device=mask.device).unsqueeze(1)  # [T, 1]
+        lengths = mask.sum(1)
+        mirrored = torch.where(positions < lengths, lengths - 1 - positions, positions)  # [T, B]
+        rows, mirror = ranks * width + positions, mirrored * sentences + ranks
+        flat = (values.flatten() for values in (rows, mirror, mask.t()))
+        return cls([sentences] * width, width, ranks, *flat)
 
     @property
     def sentences(self) -> Tensor:
@@ -96,7 +131,9 @@ class Packing:
 
 
 def longest_first(mask: Tensor) -> Tensor:
-    """Return sentence indices sorted by length, stably, the longest first. Shape: [B]."""
+    """Return sentence indices in packed order: by length, stably, the longest first. Shape: [B]."""
+    if _COMPUTES_PADDING.get():
+        return torch.arange(len(mask), device=mask.device)
     return mask.sum(1).argsort(descending=True, stable=True)
 
 

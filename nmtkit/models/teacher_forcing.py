@@ -72,6 +72,7 @@ class EncoderDecoder(nn.Module):
 
     reads_source = True
     has_attention = False
+    can_compute_padding = True
     inference: OutputInference | None
     E_y: Tensor
     W_o: Tensor
@@ -193,7 +194,8 @@ class EncoderDecoder(nn.Module):
             W = W.index_select(0, sample.words)  # [S, l]
             bias = bias.index_select(0, sample.words) - sample.log_probabilities  # [S]
             words = sample.targets
-        cost = softmax_cost(forced.readout, W, bias, words, label_smoothing)
+        real = forced.packing.real  # a cost has no padding
+        cost = softmax_cost(forced.readout, W, bias, words, label_smoothing, real)
         if guide is None or forced.alignment is None:
             return cost
         links = guide.links(src, src_mask, tgt, tgt_mask)  # [B, T_y, T_x]

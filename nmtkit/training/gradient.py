@@ -1,6 +1,7 @@
 """The gradient of an update, summed over its batches, their parts and all ranks."""
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -14,7 +15,8 @@ from nmtkit.models.fast.torch_private import gradient_norm, scale_gradients_
 from nmtkit.models.softmax_sampling import WordSampler
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.text.vocabulary import Vocabulary
-from nmtkit.training.part_gradients import PartGradients, Work
+from nmtkit.training.cuda_graphs import CudaGraphs
+from nmtkit.training.part_gradients import AddGradient, PartGradients, Work
 from nmtkit.training.signals import STOP_SIGNALS
 
 log = logging.getLogger("nmtkit")
@@ -68,15 +70,25 @@ class CostGradient:
         return cost
 
     def _loss(self, batch: Batch, work: Work) -> torch.Tensor:
-        """Return the cost of a batch, with matrix products in the type `precision`."""
+        """Return the cost of a batch, of drawn words and with guided attention if it is due."""
         self.model.train(work.dropout)  # which decides about dropout alone
         sampler = self.sampler if work.samples_words else None
         guide = self.guide._replace(weight=work.guidance) if self.guide and work.guidance else None
-        src, src_mask, tgt, tgt_mask = batch.to(self.device)[:4]  # [B, T_x], [B, T_y]
+        return self.loss(batch.to(self.device)[:4], sampler, guide)
+
+    def loss(
+        self,
+        pairs: Sequence[torch.Tensor],
+        sampler: WordSampler | None = None,
+        guide: AttentionGuide | None = None,
+    ) -> torch.Tensor:
+        """Return the cost of some pairs, with matrix products in the type `precision`.
+
+        :param pairs: words and masks of both sides, as the first four fields of a batch.
+        """
         bfloat16 = self.config.precision == "bfloat16"
         with torch.autocast(self.device.type, torch.bfloat16, enabled=bfloat16):
-            smoothing = self.config.label_smoothing
-            return self.model.loss(src, src_mask, tgt, tgt_mask, smoothing, sampler, guide)
+            return self.model.loss(*pairs, self.config.label_smoothing, sampler, guide)
 
 
 class Gradient:
@@ -100,7 +112,12 @@ class Gradient:
         self.process_group = process_group
         parts = config.batch_parts if self.device.type == "cpu" else 1
         self._cost = CostGradient(model, config)
-        self._add = self._cost if parts == 1 else PartGradients(model, self._cost, parts)
+        self._graphs = None
+        if config.cuda_graphs and self.device.type == "cuda" and model.can_compute_padding:
+            self._graphs = CudaGraphs(model, self._cost)
+        self._add: AddGradient = self._graphs or self._cost
+        if parts > 1:
+            self._add = PartGradients(model, self._cost, parts)
 
     def sample_words(self, sampler: WordSampler | None) -> None:
         """Draw the words of each batch's softmax from now on; None: take all words."""
@@ -139,7 +156,7 @@ class Gradient:
                 if not is_out_of_memory(error) or max(map(_size, batches)) == 1:
                     raise
             batches = [half for batch in batches for half in batch.halves()]
-            self.optimizer.zero_grad(set_to_none=True)
+            self._clear()
             if self.device.type != "cpu":
                 getattr(torch, self.device.type).empty_cache()  # of cuda or mps
             log.warning(
@@ -156,7 +173,7 @@ class Gradient:
 
         :return: cost, norm of the gradient, and the stop signal that any rank received, or None.
         """
-        self.optimizer.zero_grad(set_to_none=True)
+        self._clear()
         # the cost, then for each stop signal the number of ranks that received it
         figures = torch.zeros(1 + len(STOP_SIGNALS), device=self.device)
         figures[0] = self._add(work)
@@ -167,6 +184,13 @@ class Gradient:
         cost, *counts, length = torch.cat([figures, norm.view(1)]).tolist()
         received = [number for number, count in zip(STOP_SIGNALS, counts, strict=True) if count]
         return cost, length, received[0] if received else None
+
+    def _clear(self) -> None:
+        """Forget the gradient of the last update."""
+        if self._graphs is None:
+            self.optimizer.zero_grad(set_to_none=True)
+        else:
+            self._graphs.clear()
 
     def scale(self, factor: float) -> None:
         """Multiply the gradient by a factor."""

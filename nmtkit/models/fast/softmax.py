@@ -21,7 +21,12 @@ MIN_PROBABILITY = 1e-30
 
 
 def softmax_cost(
-    readout: Tensor, W: Tensor, bias: Tensor, targets: Tensor, label_smoothing: float = 0.0
+    readout: Tensor,
+    W: Tensor,
+    bias: Tensor,
+    targets: Tensor,
+    label_smoothing: float = 0.0,
+    real: Tensor | None = None,
 ) -> Tensor:
     """Return the sum of -log softmax(W t + bias) of the words `targets`, natural log.
 
@@ -32,9 +37,10 @@ def softmax_cost(
     :param W: Shape: [K, l].
     :param bias: Shape: [K].
     :param targets: Shape: [N], int64.
+    :param real: False at rows that have no cost; None: all rows have. Shape: [N].
     :return: a scalar.
     """
-    return _SoftmaxCost.apply(readout, W, bias, targets, label_smoothing)  # type: ignore[no-any-return,no-untyped-call]
+    return _SoftmaxCost.apply(readout, W, bias, targets, label_smoothing, real)  # type: ignore[no-any-return,no-untyped-call]
 
 
 def target_log_probs(readout: Tensor, W: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
@@ -113,15 +119,25 @@ class _SoftmaxCost(Function):
     """Cost and gradients in one pass over chunks of rows.
 
     With p the probabilities of a row, the gradient of its logits is p - (1 - e) [word = target]
-    - e / K. The last term is computed from sums, without a pass over the logits.
+    - e / K. The last term is computed from sums, without a pass over the logits. So are rows
+    without cost left out: their readouts count as 0, and each sum over rows is weighted.
     """
 
     @staticmethod
     def forward(
-        ctx: Any, readout: Tensor, W: Tensor, bias: Tensor, targets: Tensor, smoothing: float
+        ctx: Any,
+        readout: Tensor,
+        W: Tensor,
+        bias: Tensor,
+        targets: Tensor,
+        smoothing: float,
+        real: Tensor | None,
     ) -> Tensor:
         needs_grad = any(ctx.needs_input_grad[:3])
         dtype = matmul_dtype(W)
+        weights = None if real is None else real.to(W.dtype)  # [N]
+        if weights is not None:
+            readout = readout * weights.unsqueeze(1)
         low_readout, low_W = readout.to(dtype), W.to(dtype)
         packed_W, packed_W_t = Prepacked(low_W), Prepacked(low_W.t())
         grad_readout, grad_W, grad_bias = (
@@ -134,26 +150,29 @@ class _SoftmaxCost(Function):
         scratch = W.new_empty(min(rows, readout.size(0)), W.size(0))
         with torch.autocast(W.device.type, enabled=False):
             for start in range(0, readout.size(0), rows):
-                part = low_readout[start : start + rows]
-                words = targets[start : start + rows].unsqueeze(1)  # [rows, 1]
+                chunk = slice(start, start + rows)
+                part, words = low_readout[chunk], targets[chunk].unsqueeze(1)  # [rows, 1]
+                weight = None if weights is None else weights[chunk]
                 logits = packed_W_t.addmm(bias, part)  # [rows, K]
                 p = torch.softmax(logits, dim=1, out=scratch[: part.size(0)])
-                log_probs[start : start + rows] = _log_probs(logits, p, words)
+                log_probs[chunk] = _log_probs(logits, p, words)
                 if smoothing:  # the normaliser cancels in differences of log-probabilities
-                    picked = logits.gather(1, words)
-                    cost -= smoothing * (logits.mean(1, keepdim=True) - picked).sum()
+                    differences = logits.mean(1, keepdim=True) - logits.gather(1, words)
+                    cost -= smoothing * _sum_of_rows(differences.squeeze(1), weight)
                 if needs_grad:
                     minus_target = p.new_full((1, 1), smoothing - 1).expand_as(words)
                     low_p = p.scatter_add_(1, words, minus_target).to(dtype)
-                    grad_readout[start : start + rows] = packed_W.matmul(low_p)
+                    grad_readout[chunk] = packed_W.matmul(low_p)
                     addmm_transposed_(grad_W, low_p, part)
-                    grad_bias += p.sum(0)
-            cost -= log_probs.sum()
+                    grad_bias += _sum_of_rows(p, weight)
+            cost -= _sum_of_rows(log_probs.squeeze(1), weights)
         if needs_grad and smoothing:
             share = smoothing / W.size(0)
             grad_readout -= share * W.sum(0)
             grad_W -= share * readout.sum(0)
-            grad_bias -= share * readout.size(0)
+            grad_bias -= share * (readout.size(0) if weights is None else weights.sum())
+        if needs_grad and weights is not None:
+            grad_readout *= weights.unsqueeze(1)
         ctx.save_for_backward(grad_readout, grad_W, grad_bias)
         return cost
 
@@ -161,4 +180,9 @@ class _SoftmaxCost(Function):
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         grad_readout, grad_W, grad_bias = ctx.saved_tensors
-        return grad * grad_readout, grad * grad_W, grad * grad_bias, None, None
+        return grad * grad_readout, grad * grad_W, grad * grad_bias, None, None, None
+
+
+def _sum_of_rows(values: Tensor, weights: Tensor | None) -> Tensor:
+    """Return the sum of the rows times their weights, if there are any. [N, ...] to [...]."""
+    return values.sum(0) if weights is None else weights @ values
