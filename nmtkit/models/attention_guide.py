@@ -33,13 +33,13 @@ class AttentionGuide(NamedTuple):
     keys: source id * tgt_words + target id, ascending. Shape: [entries], int64.
     strengths: g(x, y), above 0. Shape: [entries].
     tgt_words: size of the target vocabulary.
-    weight: w.
+    weight: w; a scalar on the device where CUDA graphs read it.
     """
 
     keys: Tensor
     strengths: Tensor
     tgt_words: int
-    weight: float = 1.0
+    weight: float | Tensor = 1.0
 
     def links(self, src: Tensor, src_mask: Tensor, tgt: Tensor, tgt_mask: Tensor) -> Tensor:
         """Return A_ij of sentence pairs; parameters as in `TranslationModel.loss`.

@@ -13,7 +13,8 @@ values.
 
 import gc
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,12 @@ LENGTH_MULTIPLE = 4
 SENTENCE_MULTIPLE = 8
 """Numbers of sentences are rounded up to multiples of this."""
 
+MAX_GRAPHS = 256
+"""Graphs that are recorded: each takes some megabytes of the GPU's memory."""
+
+Key = tuple[object, ...]
+"""Shapes of both sides, and what else makes the kernels of a batch differ."""
+
 Step = Callable[[], Tensor]
 """Adds the gradient of a batch to that of the parameters; returns the cost. Shape: []."""
 
@@ -55,7 +62,7 @@ class CudaGraphs:
     """Adds the gradient of batches to that of the parameters, with a graph for each shape.
 
     The gradients stay in the same tensors from update to update, since graphs write into them.
-    Batches whose softmax is over drawn words, or whose attention is guided, are computed without.
+    Batches whose softmax is over drawn words are computed without, as the host draws these.
     """
 
     def __init__(
@@ -71,8 +78,10 @@ class CudaGraphs:
         self._recorder = recorder or _CudaRecorder()
         self._gradients = [torch.zeros_like(parameter) for parameter in self._parameters]
         self._scale = torch.ones([], device=cost.device)
-        self._graphs: dict[tuple[object, ...], Recorded | None] = {}
-        self._records = True
+        self._guidance = self._parameters[0].new_zeros([])
+        self._graphs: dict[Key, Recorded] = {}
+        self._seen: set[Key] = set()
+        self._most = MAX_GRAPHS
 
     def clear(self) -> None:
         """Set the gradients to zero, in the tensors that graphs write into."""
@@ -81,81 +90,79 @@ class CudaGraphs:
 
     def __call__(self, work: Work) -> Tensor:
         """Add the gradient to that of the parameters; return the cost. Shape: []."""
-        draws = work.samples_words and self._cost.sampler is not None
-        if draws or (work.guidance and self._cost.guide is not None):
+        if work.samples_words and self._cost.sampler is not None:
             return self._cost(work)
         self._cost.model.train(work.dropout)
         self._scale.fill_(work.scale)
+        self._guidance.fill_(work.guidance)
         cost = torch.zeros([], device=self._cost.device)
         for batch in work.batches:
             if batch.lines:
-                cost += self._add(pad_batch(batch), work.dropout)
+                cost += self._add(pad_batch(batch), work)
         return cost
 
-    def _add(self, pairs: Sequence[Tensor], dropout: bool) -> Tensor:
+    def _add(self, pairs: Sequence[Tensor], work: Work) -> Tensor:
         """Add the gradient of padded pairs in the host's memory; return the cost."""
-        key = (*(tensor.shape for tensor in pairs[::2]), dropout)
-        recorded = self._graphs.get(key)
-        if recorded is None:
-            on_device = [tensor.to(self._cost.device) for tensor in pairs]
-            if key not in self._graphs or not self._records:
-                self._graphs[key] = None
-                return self._compute(on_device)
-            recorded = self._record(on_device)
-            if recorded is None:
-                return self._compute(on_device)
-            self._graphs[key] = recorded
+        guided = bool(work.guidance)
+        key = (*(tensor.shape for tensor in pairs[::2]), work.dropout, guided)
+        if key not in self._seen:
+            self._seen.add(key)
+        elif key not in self._graphs and len(self._graphs) < self._most:
+            self._record(key, pairs, guided)
+        if key not in self._graphs:
+            return self._compute(self._on_device(pairs), guided)
+        recorded = self._graphs[key]
         for static, tensor in zip(recorded.pairs, pairs, strict=True):
             static.copy_(tensor, non_blocking=True)
         return recorded.repeat()
 
-    def _compute(self, pairs: Sequence[Tensor]) -> Tensor:
+    def _compute(self, pairs: Sequence[Tensor], guided: bool) -> Tensor:
         """Add the gradient of padded pairs on the device; return the cost."""
+        guide = self._cost.guide
+        if guide is not None:
+            guide = guide._replace(weight=self._guidance) if guided else None
         with computed_padding():
-            loss = self._cost.loss(pairs)
+            loss = self._cost.loss(pairs, guide=guide)
             loss.backward(self._scale)  # type: ignore[no-untyped-call]
         return loss.detach()
 
-    def _record(self, pairs: Sequence[Tensor]) -> Recorded | None:
-        """Record the step of some pairs; return None if that is not possible here."""
+    def _record(self, key: Key, pairs: Sequence[Tensor], guided: bool) -> None:
+        """Record the step of some pairs; if that is not possible here, record none any more."""
+        static = self._on_device(pairs)
         try:
-            return Recorded(pairs, self._recorder(lambda: self._compute(pairs)))
+            step = self._recorder(lambda: self._compute(static, guided))
+            self._graphs[key] = Recorded(static, step)
         except RuntimeError as error:
-            self._records = False
+            self._most = 0
             reason = str(error).splitlines()[0]
             log.warning("going on without more CUDA graphs, which cannot be recorded: %s", reason)
-            return None
+
+    def _on_device(self, pairs: Sequence[Tensor]) -> list[Tensor]:
+        """Return copies of pairs in the host's memory."""
+        return [tensor.to(self._cost.device, copy=True) for tensor in pairs]
 
 
 class _CudaRecorder:
     """Records CUDA graphs that share their memory, as only one runs at a time."""
 
     def __init__(self) -> None:
-        self._pool: tuple[int, int] | None = None
-        self._stream: torch.cuda.Stream | None = None
+        self._pool = torch.cuda.graph_pool_handle()
+        self._stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
 
     def __call__(self, step: Step) -> Step:
         """Record a step; see `Recorder`.
 
         :raises RuntimeError: it does something that a graph cannot repeat, or memory runs out.
         """
-        if self._stream is None:
-            self._pool, self._stream = torch.cuda.graph_pool_handle(), torch.cuda.Stream()
         graph = torch.cuda.CUDAGraph()
         current = torch.cuda.current_stream()
         self._stream.wait_stream(current)
-        collects = gc.isenabled()
-        gc.disable()  # what is freed while kernels are recorded would be recorded, too
-        try:
-            with torch.cuda.stream(self._stream):
-                graph.capture_begin(self._pool)
-                try:
-                    cost = step()
-                finally:
-                    graph.capture_end()
-        finally:
-            if collects:
-                gc.enable()
+        with _no_garbage_collection(), torch.cuda.stream(self._stream):
+            graph.capture_begin(self._pool)
+            try:
+                cost = step()
+            finally:
+                graph.capture_end()
         current.wait_stream(self._stream)
 
         def repeat() -> Tensor:
@@ -163,6 +170,18 @@ class _CudaRecorder:
             return cost
 
         return repeat
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Free no cycles in the block: what is freed while kernels are recorded would disturb them."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 def pad_batch(batch: Batch) -> list[Tensor]:

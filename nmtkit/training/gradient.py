@@ -86,9 +86,11 @@ class CostGradient:
 
         :param pairs: words and masks of both sides, as the first four fields of a batch.
         """
+        src, src_mask, tgt, tgt_mask = pairs  # [B, T_x], [B, T_y]
         bfloat16 = self.config.precision == "bfloat16"
         with torch.autocast(self.device.type, torch.bfloat16, enabled=bfloat16):
-            return self.model.loss(*pairs, self.config.label_smoothing, sampler, guide)
+            smoothing = self.config.label_smoothing
+            return self.model.loss(src, src_mask, tgt, tgt_mask, smoothing, sampler, guide)
 
 
 class Gradient:

@@ -110,6 +110,8 @@ class CorpusFigures(NamedTuple):
 
     pairs: sentence pairs. src_tokens, tgt_tokens: tokens of an epoch, `</s>` counted.
     src_words, tgt_words: sizes of the vocabularies. dev_tokens: target tokens of the dev set.
+    draws_words: the softmax of a large vocabulary may be over drawn words. The host draws them, so
+    that on an NVIDIA GPU, which computes batches by CUDA graphs, it is over all words.
     """
 
     pairs: int
@@ -118,6 +120,7 @@ class CorpusFigures(NamedTuple):
     src_words: int
     tgt_words: int
     dev_tokens: int
+    draws_words: bool = True
 
     def products(self, size: int) -> float:
         """Return millions of multiplications a target token takes forward, by size of the model.
@@ -152,7 +155,8 @@ class CorpusFigures(NamedTuple):
     @property
     def softmax_samples(self) -> int:
         """Words to draw for the softmax; 0 for all words, where these are few."""
-        return SOFTMAX_SAMPLES if self.tgt_words >= MIN_SAMPLED_WORDS else 0
+        many = self.tgt_words >= MIN_SAMPLED_WORDS
+        return SOFTMAX_SAMPLES if self.draws_words and many else 0
 
     def parameters(self, size: int) -> int:
         """Return about how many parameters a model of the family has."""

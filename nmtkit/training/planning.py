@@ -48,6 +48,9 @@ NEAR = 3
 TURNS = 2
 """How many times a speed is measured on which the size or the number of parts depends."""
 
+TURNS_WITH_GRAPHS = 3
+"""The same with CUDA graphs: a batch is recorded in the second turn, and repeated in the third."""
+
 SHARE_TO_MEASURE = 0.02
 """Share of the time that all measurements take, ..."""
 
@@ -87,9 +90,11 @@ class Planner:
         self._vocabularies = src, tgt = shortlists(prepared, data)
         self._corpus = Corpus.open(prepared, "train", (src, tgt), sides)
         dev = Corpus.open(prepared, "dev", (src, tgt), sides)
-        self.figures = corpus_figures(self._corpus, dev, (src, tgt))
         self._device = find_device(device)
-        on_cpu = self._device.type == "cpu"
+        on_cpu, has_graphs = self._device.type == "cpu", self._device.type == "cuda"
+        figures = corpus_figures(self._corpus, dev, (src, tgt))
+        self.figures = figures._replace(draws_words=not has_graphs)
+        self._turns = TURNS_WITH_GRAPHS if has_graphs else TURNS
         self._largest_batch = LARGE_BATCH if on_cpu else LARGE_ACCELERATOR_BATCH
         self.bfloat16_speed: SpeedModel | None = None
         self._sizes = self._possible_sizes()
@@ -109,7 +114,7 @@ class Planner:
         asked = Plan(self._probes[0], 1.0, self.figures)
         possible = possible_parts(self._device)
         parts = sorted({self.settings(asked, n).training.batch_parts for n in possible})
-        moments = len(parts) + TURNS * (len(self._probes) + min(len(parts), NEAR))
+        moments = len(parts) + self._turns * (len(self._probes) + min(len(parts), NEAR))
         share = SHARE_TO_MEASURE * self.seconds / moments
         self._moment = min(share, MAX_SECONDS_TO_MEASURE)
         bfloat16 = multiplies_bfloat16(self._device)
@@ -126,7 +131,8 @@ class Planner:
         :param asked: plan of the smallest model.
         :param bfloat16: the device multiplies bfloat16 itself.
         """
-        seconds, self.batch_parts = self._fastest_parts(asked, parts, 1)
+        turns = 1 if len(parts) > 1 else self._turns  # a choice among several is made anew later
+        seconds, self.batch_parts = self._fastest_parts(asked, parts, turns)
         tokens = self.seconds / seconds  # about those of the training
         points = self._measured([self._plan(size, tokens) for size in self._probes])
         self.speed = SpeedModel.through(points)
@@ -138,7 +144,7 @@ class Planner:
 
     def _measured(self, plans: Sequence[Plan]) -> dict[float, float]:
         """Return the seconds of a target token in some plans' models, by their multiplications."""
-        times = self._times([(plan, self.batch_parts) for plan in plans], TURNS)
+        times = self._times([(plan, self.batch_parts) for plan in plans], self._turns)
         products = [self.figures.products(plan.size) for plan in plans]
         return dict(zip(products, times, strict=True))
 
@@ -150,7 +156,7 @@ class Planner:
         place = parts.index(self.batch_parts)
         near = parts[max(place - 1, 0) :][:NEAR]
         if len(near) > 1:
-            _, self.batch_parts = self._fastest_parts(self.plan(), near, TURNS)
+            _, self.batch_parts = self._fastest_parts(self.plan(), near, self._turns)
 
     def _fastest_parts(self, plan: Plan, parts: Sequence[int], turns: int) -> tuple[float, int]:
         """Return the seconds of a token with the fastest number of parts, and that number."""

@@ -63,11 +63,12 @@ def test_the_guide_adds_its_weighted_cross_entropy_in_whatever_order(
     alignment = model.score(*batch).alignment
     assert alignment is not None
     expected = plain = float(model.loss(*batch).detach())
+    weight = float(guide.weight)
     for number, (source, target) in enumerate(zip(SOURCES, TARGETS, strict=True)):
         links = slow_links(source, target)
         for i, j in product(range(len(target)), range(len(source))):
             logarithm = math.log(float(alignment[number, i, j].detach()) + MIN_ATTENTION)
-            expected -= guide.weight * links[i][j] * logarithm
+            expected -= weight * links[i][j] * logarithm
     actual = model.loss(*batch, guide=guide)
     assert float(actual.detach()) == pytest.approx(expected, rel=1e-6)
     half = model.loss(*batch, guide=guide._replace(weight=0.3))

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from nmtkit.models.packing import Packing, longest_first
+from nmtkit.models.packing import Packing, computed_padding, longest_first
 
 LENGTHS = [[1], [3, 3], [2, 5, 1, 5], [1, 2, 3, 4]]
 
@@ -64,3 +64,22 @@ def test_pad_passes_gradients_to_real_positions_only():
 
 def test_sentences_of_one_length_keep_their_order():
     assert longest_first(mask_of([2, 3, 2, 3])).tolist() == [1, 3, 0, 2]
+
+
+@pytest.mark.parametrize("lengths", LENGTHS)
+def test_computed_padding_packs_every_position_and_mirrors_the_real_ones(lengths):
+    mask = mask_of(lengths, 6)
+    words = torch.arange(mask.numel()).view(mask.shape)
+    with computed_padding():
+        packing = packing_of(mask)
+        assert longest_first(mask).tolist() == list(range(len(lengths)))
+    assert packing.sizes == [len(lengths)] * 6
+    assert torch.equal(packing.pad(packing.pack(words).unsqueeze(1)).squeeze(2), words)
+    assert torch.equal(packing.pad(packing.real.unsqueeze(1)).squeeze(2), mask)
+    mirrored = packing.pad(packing.pack(words).index_select(0, packing.mirror).unsqueeze(1))
+    for sentence, length in enumerate(lengths):
+        line = words[sentence]
+        reverse_and_padding = torch.cat([line[:length].flip(0), line[length:]])
+        assert torch.equal(mirrored[sentence, :, 0], reverse_and_padding)
+        assert packing.pack(words)[packing.last[sentence]] == words[sentence, length - 1]
+    assert packing_of(mask).real is None

@@ -153,6 +153,18 @@ def test_softmax_cost_and_target_log_probs(dtype, rows, smoothing):
 
 
 @precision
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_rows_without_cost_count_as_if_they_were_not_there(dtype, smoothing):
+    inputs = leaves(dtype, (200, POOL), (K, POOL), (K,))
+    targets, real = torch.randint(0, K, (200,)), torch.rand(200) < 0.7
+    assert_twins(layers.softmax_cost, (*inputs, targets, smoothing, real), inputs)
+    readout, W, bias = inputs
+    with_all = layers.softmax_cost.fast(readout, W, bias, targets, smoothing, real)
+    alone = layers.softmax_cost.fast(readout[real], W, bias, targets[real], smoothing)
+    torch.testing.assert_close(with_all, alone, **TOLERANCES[dtype])
+
+
+@precision
 @pytest.mark.parametrize("rows", [0, 1, 200])
 def test_target_evidence(dtype, rows):
     readout, W, bias = leaves(dtype, (rows, POOL), (K, POOL), (K,))

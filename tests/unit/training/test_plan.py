@@ -94,6 +94,13 @@ def test_the_law_follows_the_dev_costs_of_the_first_minutes() -> None:
     assert math.sqrt(statistics.fmean(error**2 for error in errors)) < 0.03
 
 
+def test_words_are_drawn_where_they_are_many_and_the_host_may_draw() -> None:
+    few, on_a_gpu = SMALL._replace(tgt_words=1999), SMALL._replace(draws_words=False)
+    samples = [Plan(128, 1e6, f).settings()["training"]["softmax_samples"] for f in (SMALL, few)]
+    assert samples == [500, 0] and on_a_gpu.softmax_samples == 0
+    assert on_a_gpu.products(128) > SMALL.products(128)  # the softmax has more rows
+
+
 def test_repeated_epochs_count_less_and_less() -> None:
     costs = [Plan(256, epochs * 450_000, SMALL).expected_cost for epochs in (1, 2, 4, 50, 100)]
     assert costs == sorted(costs, reverse=True)
