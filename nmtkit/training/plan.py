@@ -37,11 +37,14 @@ USE_SIZE, USE_EXPONENT = 256, 1.5
 """Size of the models to which `EPOCHS_OF_USE` belongs in the long run. Larger models learn sooner
 what a small corpus teaches: after 17 epochs of 29,000 pairs 512 units are behind 256."""
 
-TRAINING_SHARE = 0.87
-"""Share of the time that updates would take at the speed that was measured.
+START_SECONDS = 7.0
+"""Seconds of starting, measuring this machine and learning word pairs, on two cores."""
 
-The rest is for starting, word pairs, guided attention, which is not measured, the softmax over all
-words at the end, validations and saving.
+TRAINING_SHARE = 0.89
+"""Share of the rest of the time that updates would take at the speed that was measured.
+
+What is left is for guided attention, which is not measured, the softmax over all words at the end,
+validations and saving.
 """
 
 FILLED = 0.93
@@ -184,6 +187,10 @@ class SpeedModel(NamedTuple):
         (few, fast), (many, slow) = sorted(points.items())
         per_product = max((slow - fast) / (many - few), 0.5 * slow / many)
         return cls(max(slow - per_product * many, 0.0), per_product)
+
+    def slower(self, factor: float) -> "SpeedModel":
+        """Return the speed at which everything takes `factor` times as long."""
+        return SpeedModel(factor * self.fixed, factor * self.per_product)
 
     def seconds(self, products: float) -> float:
         """Return the seconds of a target token that takes `products` million multiplications."""
@@ -345,9 +352,10 @@ def best_plan(
     :param largest_batch: target tokens of the largest batch, padding counted.
     :param precision: that of the speed.
     """
+    share = max(TRAINING_SHARE * (1 - START_SECONDS / seconds), LEAST_TRAINING_SHARE)
 
     def plan(size: int) -> Plan:
-        tokens = TRAINING_SHARE * seconds / speed.seconds(figures.products(size))
-        return Plan(size, tokens, figures, largest_batch, precision).without_validations()
+        tokens = share * seconds / speed.seconds(figures.products(size))
+        return Plan(size, tokens, figures, largest_batch, precision, share).without_validations()
 
     return min(map(plan, sizes), key=lambda plan: plan.expected_cost)

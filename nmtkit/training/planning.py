@@ -48,6 +48,9 @@ NEAR = 3
 TURNS = 2
 """How many times a speed is measured on which the size or the number of parts depends."""
 
+MAX_SLOWDOWN = 1.25
+"""Largest factor by which trainings are expected to be slower than the least times measured."""
+
 TURNS_WITH_GRAPHS = 3
 """The same with CUDA graphs: a batch is recorded in the second turn, and repeated in the third."""
 
@@ -101,6 +104,7 @@ class Planner:
         self._wide_sizes = [size for size in self._sizes if size >= BFLOAT16_SIZE]
         self._probes = PROBES if len(self._sizes) > 1 else tuple(self._sizes)
         self._least_times: dict[tuple[int, int, Precision, int], float] = {}
+        self._measured_seconds = [0.0, 0.0]  # least and mean, where both are known
         self._measure()
 
     def _possible_sizes(self) -> list[int]:
@@ -176,6 +180,9 @@ class Planner:
         data = self._corpus, self._vocabularies, self._device
         speeds = fastest_speeds(configs, *data, self._moment, turns)
         self._bar.update(len(models))
+        if turns > 1:
+            self._measured_seconds[0] += sum(speed.seconds for speed in speeds)
+            self._measured_seconds[1] += sum(speed.mean_seconds for speed in speeds)
         keys = [(plan.size, plan.batch_size, plan.precision, parts) for plan, parts in models]
         for key, speed in zip(keys, speeds, strict=True):
             seconds = 1 / speed.tokens_per_second
@@ -194,12 +201,22 @@ class Planner:
             return config
         return make_config(None, None, self.overrides, merge_tables(table, BEST_TRANSLATIONS))
 
+    @property
+    def slowdown(self) -> float:
+        """Mean time of the measured updates by their least, which no training reaches throughout.
+
+        A single moment of another program does not count beyond `MAX_SLOWDOWN`.
+        """
+        least, mean = self._measured_seconds
+        return min(mean / least, MAX_SLOWDOWN) if least else 1.0
+
     def plan(self, factor: float = 1.0) -> Plan:
         """Return the best plan for the time, times a factor; its size may be fixed by a setting."""
         seconds, largest = factor * self.seconds, self._largest_batch
-        plans = [best_plan(self.figures, self.speed, seconds, self._sizes, largest)]
+        speed = self.speed.slower(self.slowdown)
+        plans = [best_plan(self.figures, speed, seconds, self._sizes, largest)]
         if self.bfloat16_speed:
-            speed, wide = self.bfloat16_speed, self._wide_sizes
+            speed, wide = self.bfloat16_speed.slower(self.slowdown), self._wide_sizes
             plans.append(best_plan(self.figures, speed, seconds, wide, largest, "bfloat16"))
         return min(plans, key=lambda plan: plan.expected_cost)
 

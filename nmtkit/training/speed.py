@@ -26,17 +26,17 @@ MIN_UPDATES = 3
 class Speed(NamedTuple):
     """Time that updates of a model take.
 
-    tokens: target tokens of the updates. seconds: wall-clock time of all of them.
-    updates: their number.
+    tokens: target tokens of the updates. seconds: least wall-clock time of each, together.
+    mean_seconds: mean time of each, together.
     """
 
     tokens: int
     seconds: float
-    updates: int
+    mean_seconds: float
 
     @property
     def tokens_per_second(self) -> float:
-        """Target tokens a second."""
+        """Target tokens a second, at best."""
         return self.tokens / self.seconds
 
 
@@ -91,11 +91,11 @@ def fastest_speeds(
     seconds: float,
     turns: int = 1,
 ) -> list[Speed]:
-    """Return the highest speed of each of some models, which take turns.
+    """Return the speed of each of some models, which take turns.
 
-    Another program may slow the machine at any moment, and none makes it faster, so that the least
-    time of each update counts. Batches differ in speed, too: all models do the same number of
-    updates, and in each turn the same ones.
+    Another program may slow the machine at any moment, and none makes it faster, so that models are
+    best compared by the least time of each update. Batches differ in speed, too: all models do the
+    same number of updates, and in each turn the same ones.
 
     :param vocabularies: source and target.
     :param seconds: mean time of a model in each turn, after its first updates.
@@ -115,10 +115,11 @@ def fastest_speeds(
 
 
 def _speed(updates: Sequence[list[Batch]], turns: Sequence[Sequence[float]]) -> Speed:
-    """Return the speed of some updates by the least time of each.
+    """Return the speed of some updates.
 
     :param updates: the batches of each.
     :param turns: in each turn the seconds of each update.
     """
     tokens = sum(batch.tokens for batches in updates for batch in batches)
-    return Speed(tokens, sum(map(min, zip(*turns, strict=True))), len(updates))
+    least = sum(map(min, zip(*turns, strict=True)))
+    return Speed(tokens, least, sum(map(sum, turns)) / len(turns))

@@ -45,7 +45,8 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> list[Config]:
     def speed(config: Config) -> Speed:
         measured.append(config)
         gain = 3 if config.training.precision == "bfloat16" else 1
-        return Speed(gain * 40_000, float(config.model.hidden**2), 1)
+        seconds = float(config.model.hidden**2)
+        return Speed(gain * 40_000, seconds, seconds)
 
     monkeypatch.setattr(planning, "useful_sizes", lambda figures: list(SIZES))  # of a tiny corpus
     make_machine(monkeypatch, speed)
@@ -93,7 +94,7 @@ def test_the_number_of_parts_is_that_which_is_fastest_for_the_planned_size(
     def speed(config: Config) -> Speed:
         size = config.model.hidden
         gain = config.training.batch_parts if size > 200 else 1 / config.training.batch_parts
-        return Speed(20_000_000, size * size / gain, 1)
+        return Speed(20_000_000, size * size / gain, size * size / gain)
 
     monkeypatch.setattr(planning, "useful_sizes", lambda figures: list(SIZES))
     make_machine(monkeypatch, speed)
@@ -114,13 +115,25 @@ def test_a_program_that_slows_the_machine_later_changes_no_speed(
         parts = config.training.batch_parts
         slowed = parts in first
         first.add(parts)
-        return Speed(2_000 if slowed and parts == 2 else 3_000 * parts, 1.0, 1)
+        return Speed(2_000 if slowed and parts == 2 else 3_000 * parts, 1.0, 1.0)
 
     make_machine(monkeypatch, speed)
     monkeypatch.setattr(planning, "possible_parts", lambda device: [1, 2])
     planner = Planner(prepared, 60.0, ["model.hidden=96"], device="cpu")
     assert planner.batch_parts == 2
     assert planner.plan().tokens == pytest.approx(6_000 * 60 * planner.plan().training_share)
+
+
+@pytest.mark.parametrize(("mean", "slowdown"), [(1.0, 1.0), (1.1, 1.1), (9.0, 1.25)])
+def test_a_machine_that_wavers_is_expected_to_go_on_so(
+    prepared: Path, monkeypatch: pytest.MonkeyPatch, mean: float, slowdown: float
+) -> None:
+    make_machine(monkeypatch, lambda config: Speed(6_000, 1.0, mean))
+    planner = Planner(prepared, 60.0, ["model.hidden=96"], device="cpu")
+    assert planner.slowdown == pytest.approx(slowdown)
+    plan = planner.plan()
+    assert plan.tokens == pytest.approx(6_000 * 60 * plan.training_share / slowdown)
+    assert f"trains {6_000 / slowdown:,.0f} tokens/s" in planner.describe(plan)[1]
 
 
 @pytest.mark.parametrize(

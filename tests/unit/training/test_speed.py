@@ -34,9 +34,9 @@ def test_the_tokens_are_those_of_the_first_batches(make_trainer: Callable[..., T
     batches = list(
         itertools.islice(Batches(corpus, CONFIG.data, 1), 2 * (FIRST_UPDATES + MIN_UPDATES))
     )
-    assert speed.updates == MIN_UPDATES
     assert speed.tokens == sum(batch.tokens for batch in batches[2 * FIRST_UPDATES :])
     assert speed.tokens_per_second == speed.tokens / speed.seconds > 0
+    assert speed.mean_seconds == speed.seconds  # in one turn
 
 
 def test_random_numbers_go_on_as_if_nothing_had_been_measured(
@@ -52,8 +52,9 @@ def test_random_numbers_go_on_as_if_nothing_had_been_measured(
 
 def test_more_is_measured_in_a_longer_time(make_trainer: Callable[..., Trainer]) -> None:
     corpus = make_trainer().batches.corpus
-    [speed] = fastest_speeds([CONFIG], corpus, VOCABULARIES, CPU, 1.0)
-    assert speed.updates > MIN_UPDATES
+    [longer] = fastest_speeds([CONFIG], corpus, VOCABULARIES, CPU, 1.0)
+    [shortest] = fastest_speeds([CONFIG], corpus, VOCABULARIES, CPU, 0.0)
+    assert longer.tokens > shortest.tokens
 
 
 def test_models_take_turns_on_the_same_updates_and_the_least_time_of_each_counts(
@@ -76,7 +77,7 @@ def test_models_take_turns_on_the_same_updates_and_the_least_time_of_each_counts
     small = replace(CONFIG, data=replace(CONFIG.data, batch_size=2))
     speeds = fastest_speeds([CONFIG, small], corpus, VOCABULARIES, CPU, 3.0, turns=2)
     assert [speed.seconds for speed in speeds] == [2.0 + 1.0 + 2.0, 1.0 + 8.0 + 8.0]
-    assert [speed.updates for speed in speeds] == [3, 3]
+    assert [speed.mean_seconds for speed in speeds] == [7.0, 22.0]
     assert probes == probes[:2] * 2 and probes[0] is not probes[1]
     assert trained == trained[:2] * 2 and trained[0] is not trained[1]
     assert speeds[0].tokens == sum(batch.tokens for update in trained[0] for batch in update)
