@@ -16,7 +16,6 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
@@ -24,10 +23,8 @@ from torch.nn import functional
 
 from nmtkit.data.batch import Batch
 from nmtkit.models.packing import computed_padding
+from nmtkit.training.cost_gradient import CostGradient
 from nmtkit.training.part_gradients import Work
-
-if TYPE_CHECKING:
-    from nmtkit.training.gradient import CostGradient
 
 log = logging.getLogger("nmtkit")
 
@@ -66,7 +63,7 @@ class CudaGraphs:
     """
 
     def __init__(
-        self, module: nn.Module, cost: "CostGradient", recorder: Recorder | None = None
+        self, module: nn.Module, cost: CostGradient, recorder: Recorder | None = None
     ) -> None:
         """Record nothing yet.
 

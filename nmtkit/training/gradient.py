@@ -1,7 +1,6 @@
 """The gradient of an update, summed over its batches, their parts and all ranks."""
 
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -15,6 +14,7 @@ from nmtkit.models.fast.torch_private import gradient_norm, scale_gradients_
 from nmtkit.models.softmax_sampling import WordSampler
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.text.vocabulary import Vocabulary
+from nmtkit.training.cost_gradient import CostGradient
 from nmtkit.training.cuda_graphs import CudaGraphs
 from nmtkit.training.part_gradients import AddGradient, PartGradients, Work
 from nmtkit.training.signals import STOP_SIGNALS
@@ -41,56 +41,6 @@ class Update:
     norm: float
     skipped: bool = False
     signal: int | None = None
-
-
-class CostGradient:
-    """Adds the gradient of the cost of batches to that of a model's parameters.
-
-    sampler: draws the words of each batch's softmax; None: all words. guide: links for attention.
-    """
-
-    sampler: WordSampler | None = None
-    guide: AttentionGuide | None = None
-
-    def __init__(self, model: Model, config: TrainingConfig) -> None:
-        """Add nothing yet."""
-        self.model = model
-        self.device = next(model.parameters()).device
-        self.config = config
-
-    def __call__(self, work: Work) -> torch.Tensor:
-        """Add the gradient of some batches to that of the parameters; return their cost."""
-        cost = torch.zeros([], device=self.device)
-        scale = torch.full([], work.scale, device=self.device)
-        for batch in work.batches:
-            if batch.lines:
-                loss = self._loss(batch, work)
-                loss.backward(scale)  # type: ignore[no-untyped-call]
-                cost += loss.detach()
-        return cost
-
-    def _loss(self, batch: Batch, work: Work) -> torch.Tensor:
-        """Return the cost of a batch, of drawn words and with guided attention if it is due."""
-        self.model.train(work.dropout)  # which decides about dropout alone
-        sampler = self.sampler if work.samples_words else None
-        guide = self.guide._replace(weight=work.guidance) if self.guide and work.guidance else None
-        return self.loss(batch.to(self.device)[:4], sampler, guide)
-
-    def loss(
-        self,
-        pairs: Sequence[torch.Tensor],
-        sampler: WordSampler | None = None,
-        guide: AttentionGuide | None = None,
-    ) -> torch.Tensor:
-        """Return the cost of some pairs, with matrix products in the type `precision`.
-
-        :param pairs: words and masks of both sides, as the first four fields of a batch.
-        """
-        src, src_mask, tgt, tgt_mask = pairs  # [B, T_x], [B, T_y]
-        bfloat16 = self.config.precision == "bfloat16"
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=bfloat16):
-            smoothing = self.config.label_smoothing
-            return self.model.loss(src, src_mask, tgt, tgt_mask, smoothing, sampler, guide)
 
 
 class Gradient:

@@ -13,8 +13,8 @@ from nmtkit.data.batch import Batch, make_batch
 from nmtkit.models import Model, kernels
 from nmtkit.models.attention_guide import AttentionGuide
 from nmtkit.models.softmax_sampling import WordSampler
+from nmtkit.training.cost_gradient import CostGradient
 from nmtkit.training.cuda_graphs import CudaGraphs, Step, pad_batch
-from nmtkit.training.gradient import CostGradient
 from nmtkit.training.part_gradients import Work
 from tests.simulated_device import DEVICE, simulated_device
 
