@@ -152,10 +152,12 @@ class _CudaRecorder:
         :raises RuntimeError: it does something that a graph cannot repeat, or memory runs out.
         """
         graph = torch.cuda.CUDAGraph()
+        # NCCL has a thread of its own, whose calls are none of this graph's
+        mode = "thread_local" if torch.distributed.is_initialized() else "global"
         current = torch.cuda.current_stream()
         self._stream.wait_stream(current)
         with _no_garbage_collection(), torch.cuda.stream(self._stream):
-            graph.capture_begin(self._pool)
+            graph.capture_begin(self._pool, mode)
             try:
                 cost = step()
             finally:
