@@ -96,7 +96,7 @@ class TrainingConfig:
         bfloat16 is faster on a GPU and on processors with avx512_bf16 or amx_bf16 only.
     cuda_graphs: on an NVIDIA GPU, record the kernels of each shape of batch and start them
         together. Batches are padded to fewer shapes for it, which changes sums in their last
-        digits. It has no effect on batches of drawn words or with guided attention.
+        digits. It has no effect on batches of drawn words, nor on grConv.
     max_updates: stop training after this many updates; 0: never.
     validate_every: number of updates between two validations.
     validate_epochs: number of epochs between two validations, counted in whole sort pools; 0: use

@@ -6,9 +6,8 @@ tensors, so that each shape of batch needs its own. To have few shapes, batches 
 (`pad_batch`), and padding is computed, too, but costs nothing (`packing.computed_padding`): costs
 and gradients are the same up to rounding.
 
-A shape is recorded when it is met for the second time. Before, its kernels are started one by one;
-they are the same, so that a training that is resumed, which has recorded nothing, computes the same
-values.
+A shape is recorded when it is met for the second time. Before, the same kernels are started one by
+one, so that results do not depend on what has been recorded; nothing is when a training resumes.
 """
 
 import gc
@@ -18,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from nmtkit.data.batch import Batch
@@ -62,15 +61,13 @@ class CudaGraphs:
     Batches whose softmax is over drawn words are computed without, as the host draws these.
     """
 
-    def __init__(
-        self, module: nn.Module, cost: CostGradient, recorder: Recorder | None = None
-    ) -> None:
+    def __init__(self, cost: CostGradient, recorder: Recorder | None = None) -> None:
         """Record nothing yet.
 
         :param cost: computes the cost of batches, and adds the gradient of those without a graph.
         :param recorder: None: record CUDA graphs.
         """
-        self._parameters = list(module.parameters())
+        self._parameters = list(cost.model.parameters())
         self._cost = cost
         self._recorder = recorder or _CudaRecorder()
         self._gradients = [torch.zeros_like(parameter) for parameter in self._parameters]
@@ -152,7 +149,7 @@ class _CudaRecorder:
         :raises RuntimeError: it does something that a graph cannot repeat, or memory runs out.
         """
         graph = torch.cuda.CUDAGraph()
-        # NCCL has a thread of its own, whose calls are none of this graph's
+        # NCCL has a thread of its own, whose calls have nothing to do with this graph
         mode = "thread_local" if torch.distributed.is_initialized() else "global"
         current = torch.cuda.current_stream()
         self._stream.wait_stream(current)

@@ -66,7 +66,7 @@ class Gradient:
         self._cost = CostGradient(model, config)
         self._graphs = None
         if config.cuda_graphs and self.device.type == "cuda" and model.can_compute_padding:
-            self._graphs = CudaGraphs(model, self._cost)
+            self._graphs = CudaGraphs(self._cost)
         self._add: AddGradient = self._graphs or self._cost
         if parts > 1:
             self._add = PartGradients(model, self._cost, parts)

@@ -57,7 +57,7 @@ TURNS_WITH_GRAPHS = 3
 SHARE_TO_MEASURE = 0.02
 """Share of the time that all measurements take, ..."""
 
-MAX_SECONDS_TO_MEASURE = 2.0
+MAX_SECONDS_TO_MEASURE = 1.0
 """... but each at most these seconds."""
 
 

@@ -61,7 +61,7 @@ def assert_same(
     torch.manual_seed(3)
     expected = gradient_of(model, cost, work, model.zero_grad)
     recorder = Recorder()
-    graphs = CudaGraphs(model, cost, recorder)
+    graphs = CudaGraphs(cost, recorder)
     for _ in range(3):
         torch.manual_seed(3)
         actual = gradient_of(model, graphs, work, graphs.clear)
@@ -90,7 +90,7 @@ def test_guidance_may_change_from_update_to_update() -> None:
     model, cost = make("rnnsearch, groundhog")
     cost.guide = GUIDE
     recorder = Recorder()
-    graphs = CudaGraphs(model, cost, recorder)
+    graphs = CudaGraphs(cost, recorder)
     for guidance in (0.3, 0.2, 0.1, 0.0, 0.0):
         work = Work(checks.make_batches()[:1], 0.5, True, guidance=guidance)
         actual = gradient_of(model, graphs, work, graphs.clear)
@@ -102,7 +102,7 @@ def test_guidance_may_change_from_update_to_update() -> None:
 def test_a_shape_is_recorded_when_it_is_met_again_and_repeated_with_new_words() -> None:
     model, cost = make("rnnsearch, groundhog")
     recorder = Recorder()
-    graphs = CudaGraphs(model, cost, recorder)
+    graphs = CudaGraphs(cost, recorder)
     other = make_batch([[6, 2, 2, 0]], [[3, 1, 0]], [1])
     same_shape = make_batch([[1, 8, 0], [5, 5, 4, 0]], [[2, 0], [1, 0]], [1, 2])
     counts = []
@@ -118,7 +118,7 @@ def test_a_shape_is_recorded_when_it_is_met_again_and_repeated_with_new_words() 
 
 def test_gradients_of_several_batches_are_summed_in_the_same_tensors() -> None:
     model, cost = make("rnnenc")
-    graphs = CudaGraphs(model, cost, Recorder())
+    graphs = CudaGraphs(cost, Recorder())
     graphs.clear()
     places = [p.grad for p in model.parameters()]
     for _ in range(3):
@@ -132,7 +132,7 @@ def test_drawn_words_are_computed_without_graphs() -> None:
     model, cost = make("rnnsearch, factored")
     cost.sampler = WordSampler(range(checks.TGT_SIZE, 0, -1), 4)
     recorder = Recorder()
-    graphs = CudaGraphs(model, cost, recorder)
+    graphs = CudaGraphs(cost, recorder)
     for samples in (True, True, False, False):
         work = Work(checks.make_batches()[:1], 0.5, samples)
         results = []
@@ -151,7 +151,7 @@ def test_where_nothing_can_be_recorded_training_goes_on_and_says_so_once(
         raise RuntimeError("operation not permitted when stream is capturing\nmore")
 
     model, cost = make("rnnenc")
-    graphs = CudaGraphs(model, cost, recorder)
+    graphs = CudaGraphs(cost, recorder)
     work = Work(checks.make_batches(), 0.5, True)
     expected = gradient_of(model, cost, work, model.zero_grad)
     with caplog.at_level(logging.WARNING, "nmtkit"):
@@ -180,7 +180,7 @@ def test_a_recorded_step_never_waits_for_the_device(name: str, guided: bool) -> 
             keys, strengths = GUIDE.keys.to(DEVICE), GUIDE.strengths.to(DEVICE)
             cost.guide = GUIDE._replace(keys=keys, strengths=strengths)
         recorder = Steps()
-        graphs = CudaGraphs(model, cost, recorder)
+        graphs = CudaGraphs(cost, recorder)
         for _ in range(2):
             graphs.clear()
             graphs(Work(checks.make_batches(), 0.5, True, guidance=0.3 * guided))
