@@ -48,11 +48,11 @@ NEAR = 3
 TURNS = 2
 """How many times a speed is measured on which the size or the number of parts depends."""
 
-MAX_SLOWDOWN = 1.25
-"""Largest factor by which trainings are expected to be slower than the least times measured."""
-
 TURNS_WITH_GRAPHS = 3
 """The same with CUDA graphs: a batch is recorded in the second turn, and repeated in the third."""
+
+MAX_SLOWDOWN = 1.25
+"""Largest factor by which trainings are expected to be slower than the least times measured."""
 
 SHARE_TO_MEASURE = 0.02
 """Share of the time that all measurements take, ..."""
@@ -94,10 +94,10 @@ class Planner:
         self._corpus = Corpus.open(prepared, "train", (src, tgt), sides)
         dev = Corpus.open(prepared, "dev", (src, tgt), sides)
         self._device = find_device(device)
-        on_cpu, has_graphs = self._device.type == "cpu", self._device.type == "cuda"
+        on_cpu, self._has_graphs = self._device.type == "cpu", self._device.type == "cuda"
         figures = corpus_figures(self._corpus, dev, (src, tgt))
-        self.figures = figures._replace(draws_words=not has_graphs)
-        self._turns = TURNS_WITH_GRAPHS if has_graphs else TURNS
+        self.figures = figures._replace(draws_words=not self._has_graphs)
+        self._turns = TURNS_WITH_GRAPHS if self._has_graphs else TURNS
         self._largest_batch = LARGE_BATCH if on_cpu else LARGE_ACCELERATOR_BATCH
         self.bfloat16_speed: SpeedModel | None = None
         self._sizes = self._possible_sizes()
@@ -180,7 +180,7 @@ class Planner:
         data = self._corpus, self._vocabularies, self._device
         speeds = fastest_speeds(configs, *data, self._moment, turns)
         self._bar.update(len(models))
-        if turns > 1:
+        if turns > 1 and not self._has_graphs:  # the first turns with graphs are always slower
             self._measured_seconds[0] += sum(speed.seconds for speed in speeds)
             self._measured_seconds[1] += sum(speed.mean_seconds for speed in speeds)
         keys = [(plan.size, plan.batch_size, plan.precision, parts) for plan, parts in models]

@@ -136,6 +136,24 @@ def test_a_machine_that_wavers_is_expected_to_go_on_so(
     assert f"trains {6_000 / slowdown:,.0f} tokens/s" in planner.describe(plan)[1]
 
 
+def test_on_a_gpu_graphs_are_measured_and_no_words_are_drawn(
+    prepared: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns: list[int] = []
+
+    def fastest_speeds(configs: Sequence[Config], *arguments: object) -> list[Speed]:
+        turns.append(int(str(arguments[-1])))
+        return [Speed(6_000, 1.0, 9.0) for _ in configs]
+
+    monkeypatch.setattr(planning, "fastest_speeds", fastest_speeds)
+    monkeypatch.setattr(planning, "find_device", lambda name: torch.device("cuda"))
+    monkeypatch.setattr(planning, "multiplies_bfloat16", lambda device: False)
+    planner = Planner(prepared, 60.0, ["model.hidden=96"], device="cuda")
+    assert set(turns) == {3}  # met, recorded, repeated
+    assert planner.slowdown == 1.0  # the first two are slower on any machine
+    assert not planner.figures.draws_words
+
+
 @pytest.mark.parametrize(
     ("overrides", "metric"),
     [
