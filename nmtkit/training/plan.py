@@ -57,7 +57,8 @@ VALIDATION_SHARE = 0.03
 """Share of the time that validations may take; those of a large dev set take more."""
 
 LEAST_TRAINING_SHARE = 0.1
-"""Share of the time that is planned for updates however large the dev set is."""
+"""Share of the time that is planned for updates however large the dev set is, and however short the
+time."""
 
 COST_OF_VALIDATION, COST_OF_TRANSLATION = 0.5, 3.0
 """Time in which the cost of a dev token is measured, at least, and in which it is translated with
@@ -203,7 +204,7 @@ class Plan:
 
     size: of the family. tokens: target tokens of all updates. figures: of the training data.
     largest_batch: target tokens of the largest possible batch, padding counted. precision: of the
-    matrix products. training_share: share of the time that updates take.
+    matrix products. training_share: share of the time after the start that updates take.
     """
 
     size: int
@@ -326,6 +327,11 @@ def _expected_cost(size: int, useful_tokens: float) -> float:
     return size_part + DATA_FACTOR * math.pow(millions, -DATA_EXPONENT) + start_part
 
 
+def after_start(seconds: float) -> float:
+    """Return the seconds of a training that are left after it has started, at least a tenth."""
+    return max(seconds - START_SECONDS, LEAST_TRAINING_SHARE * seconds)
+
+
 def useful_sizes(figures: CorpusFigures) -> list[int]:
     """Return the sizes up to that with the lowest expected cost after any number of epochs."""
 
@@ -352,10 +358,9 @@ def best_plan(
     :param largest_batch: target tokens of the largest batch, padding counted.
     :param precision: that of the speed.
     """
-    share = max(TRAINING_SHARE * (1 - START_SECONDS / seconds), LEAST_TRAINING_SHARE)
 
     def plan(size: int) -> Plan:
-        tokens = share * seconds / speed.seconds(figures.products(size))
-        return Plan(size, tokens, figures, largest_batch, precision, share).without_validations()
+        tokens = TRAINING_SHARE * after_start(seconds) / speed.seconds(figures.products(size))
+        return Plan(size, tokens, figures, largest_batch, precision).without_validations()
 
     return min(map(plan, sizes), key=lambda plan: plan.expected_cost)

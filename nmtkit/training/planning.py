@@ -22,6 +22,7 @@ from nmtkit.training.plan import (
     Plan,
     Precision,
     SpeedModel,
+    after_start,
     best_plan,
     useful_sizes,
 )
@@ -224,7 +225,7 @@ class Planner:
         """Return a plan in three lines."""
         config, double = self.settings(plan), self.plan(2)
         gain = 1 - math.exp(double.expected_cost - plan.expected_cost)
-        tokens_per_second = plan.tokens / (plan.training_share * self.seconds)
+        tokens_per_second = plan.tokens / (plan.training_share * after_start(self.seconds))
         return [
             f"plan for {format_duration(self.seconds)}: {plan.size} units, about"
             f" {self.figures.parameters(plan.size) / 1e6:.1f} million parameters; dropout"

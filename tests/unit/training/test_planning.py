@@ -10,7 +10,7 @@ import torch
 from nmtkit.config import Config
 from nmtkit.models.precision import multiplies_bfloat16
 from nmtkit.training import planning
-from nmtkit.training.plan import SIZES
+from nmtkit.training.plan import SIZES, after_start
 from nmtkit.training.planning import Planner
 from nmtkit.training.speed import Speed
 
@@ -121,7 +121,9 @@ def test_a_program_that_slows_the_machine_later_changes_no_speed(
     monkeypatch.setattr(planning, "possible_parts", lambda device: [1, 2])
     planner = Planner(prepared, 60.0, ["model.hidden=96"], device="cpu")
     assert planner.batch_parts == 2
-    assert planner.plan().tokens == pytest.approx(6_000 * 60 * planner.plan().training_share)
+    assert planner.plan().tokens == pytest.approx(
+        6_000 * after_start(60) * planner.plan().training_share
+    )
 
 
 @pytest.mark.parametrize(("mean", "slowdown"), [(1.0, 1.0), (1.1, 1.1), (9.0, 1.25)])
@@ -132,7 +134,7 @@ def test_a_machine_that_wavers_is_expected_to_go_on_so(
     planner = Planner(prepared, 60.0, ["model.hidden=96"], device="cpu")
     assert planner.slowdown == pytest.approx(slowdown)
     plan = planner.plan()
-    assert plan.tokens == pytest.approx(6_000 * 60 * plan.training_share / slowdown)
+    assert plan.tokens == pytest.approx(6_000 * after_start(60) * plan.training_share / slowdown)
     assert f"trains {6_000 / slowdown:,.0f} tokens/s" in planner.describe(plan)[1]
 
 
@@ -209,7 +211,9 @@ def test_the_speed_of_a_size_that_is_asked_for_is_the_one_that_was_measured(
     plan = Planner(prepared, 100 * HOUR, overrides, device="cpu").plan()
     assert {config.model.hidden for config in machine} == {size}
     tokens_per_second = (3 if precision == "bfloat16" else 1) * 40_000 / size**2
-    assert plan.tokens == pytest.approx(plan.training_share * 100 * HOUR * tokens_per_second)
+    assert plan.tokens == pytest.approx(
+        plan.training_share * after_start(100 * HOUR) * tokens_per_second
+    )
 
 
 def test_a_large_size_that_is_asked_for_is_measured_in_both_precisions(
@@ -218,7 +222,9 @@ def test_a_large_size_that_is_asked_for_is_measured_in_both_precisions(
     plan = Planner(prepared, 100 * HOUR, ["model.hidden=640"], device="cpu").plan()
     assert {config.training.precision for config in machine} == {"float32", "bfloat16"}
     assert plan.precision == "bfloat16"
-    assert plan.tokens == pytest.approx(plan.training_share * 100 * HOUR * 3 * 40_000 / 640**2)
+    assert plan.tokens == pytest.approx(
+        plan.training_share * after_start(100 * HOUR) * 3 * 40_000 / 640**2
+    )
 
 
 def test_a_dev_set_that_takes_much_of_the_time_is_warned_of(
