@@ -132,8 +132,9 @@ def train(
         device = torch.device(options.device)
         result = measure(recipe, config, text, device, warmup, options.updates)
     except (RuntimeError, MemoryError) as error:
-        report_progress(f"{recipe}, {precision}: failed: {error}")
-        return Failure(recipe, precision, str(error).splitlines()[0])
+        reason = str(error).splitlines()[0]
+        report_progress(f"{recipe}, {precision}: failed: {reason}")
+        return Failure(recipe, precision, reason)
     report_progress(" | ".join(row(result, ceilings)))
     return result
 

@@ -266,8 +266,8 @@ def measure(
 
 def pairs_of_epoch(config: Config, text: Text) -> int:
     """Return how many pairs have about `EPOCH_UPDATES` batches."""
-    words = config.data.batch_unit == "tokens"
-    pairs = config.data.batch_size / (text.length if words else 1)
+    length = text.length if config.data.batch_unit == "tokens" else 1
+    pairs = config.data.batch_size / length
     return math.ceil(EPOCH_UPDATES * pairs * config.training.gradient_accumulation)
 
 

@@ -112,9 +112,9 @@ class CudaGraphs:
 
     def _compute(self, pairs: Sequence[Tensor], guided: bool) -> Tensor:
         """Add the gradient of padded pairs on the device; return the cost."""
-        guide = self._cost.guide
+        guide = self._cost.guide if guided else None
         if guide is not None:
-            guide = guide._replace(weight=self._guidance) if guided else None
+            guide = guide._replace(weight=self._guidance)
         with computed_padding():
             loss = self._cost.loss(pairs, guide=guide)
             loss.backward(self._scale)  # type: ignore[no-untyped-call]

@@ -136,7 +136,7 @@ class Planner:
         :param asked: plan of the smallest model.
         :param bfloat16: the device multiplies bfloat16 itself.
         """
-        turns = 1 if len(parts) > 1 else self._turns  # a choice among several is made anew later
+        turns = self._turns if self._has_graphs else 1  # the number of parts is chosen anew later
         seconds, self.batch_parts = self._fastest_parts(asked, parts, turns)
         tokens = self.seconds / seconds  # about those of the training
         points = self._measured([self._plan(size, tokens) for size in self._probes])
