@@ -106,7 +106,7 @@ class OpenNMTRecurrent(OpenNMT):
             "word_vec_size": task.sizes.embedding,
             "hidden_size": 2 * task.sizes.hidden,
             "dropout": [0.1],
-            "learning_rate": recurrent_rate(task.batch_tokens),
+            "learning_rate": recurrent_rate(task),
             "learning_rate_decay": 0.6,
             "start_decay_steps": start,
             "decay_steps": max(1, (task.updates - start) // 8),
@@ -154,6 +154,7 @@ class OpenNMTTransformer(OpenNMTRecurrent):
     def settings(self, task: Task) -> dict[str, Any]:
         """Return the settings of the model and of its optimizer."""
         warmup = max(1, round(0.15 * task.updates))
+        peak_rate = task.rate_factor * TRANSFORMER_RATE
         return {
             "share_decoder_embeddings": True,
             "encoder_type": "transformer",
@@ -171,15 +172,15 @@ class OpenNMTTransformer(OpenNMTRecurrent):
             "param_init": 0,
             "param_init_glorot": True,
             "decay_method": "noam",
-            "learning_rate": TRANSFORMER_RATE * math.sqrt(task.sizes.hidden * warmup),
+            "learning_rate": peak_rate * math.sqrt(task.sizes.hidden * warmup),
             "warmup_steps": warmup,
             "batch_size": 2 * task.batch_tokens,
         }
 
 
-def recurrent_rate(batch_tokens: int) -> float:
+def recurrent_rate(task: Task) -> float:
     """Return the learning rate of the recurrent models: 0.002 at 400 tokens, then by the root."""
-    return 0.002 * math.sqrt(batch_tokens / 400)
+    return task.rate_factor * 0.002 * math.sqrt(task.batch_tokens / 400)
 
 
 class OpenNMTWithoutInputFeeding(OpenNMTRecurrent):

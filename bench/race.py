@@ -6,15 +6,15 @@
 
 Each text is a folder with train, val and test files (`train*.en`, plain or gzip). `nmtkit prepare`
 splits it into BPE pieces once; all systems read these files. nmtkit trains with `--time` alone. The
-other systems train with each of some settings; the number of updates that fills the time follows
-from a measurement of theirs, so that their learning rates end with the training, too. Everything
-counts: starting, reading, validations, saving. One system at a time has the machine. Translations
-of the test set (beam 5), joined to raw text, are scored by sacreBLEU; of another system's settings
-the best counts, by the test set itself. Each --variant of nmtkit has some settings in place of the
-planned ones. What was measured is kept in `--work`: a race that was interrupted goes on, and
-`--measured` reports so far. `--keep FOLDER` keeps all translations with their figures, so that
-examples/kept_outputs.py can compute these again. Figures that an earlier race wrote by `--output
-race.md`, into race.json, are reported and drawn again without racing:
+other systems train with each of some sizes, batches and learning rates; the number of updates that
+fills the time follows from a measurement of theirs, so that their learning rates end with the
+training, too. Everything counts: starting, reading, validations, saving. One system at a time has
+the machine. Translations of the test set (beam 5), joined to raw text, are scored by sacreBLEU; of
+another system's settings the best counts, by the test set itself. Each --variant of nmtkit has some
+settings in place of the planned ones. What was measured is kept in `--work`: a race that was
+interrupted goes on, and `--measured` reports so far. `--keep FOLDER` keeps all translations with
+their figures, so that examples/kept_outputs.py can compute these again. Figures that an earlier
+race wrote by `--output race.md`, into race.json, are reported and drawn again without racing:
 
     python bench/race.py --results bench/race_zen4.json bench/race_zen3.json
         --picture docs/explanation/race.svg
@@ -134,6 +134,7 @@ class Entry:
     batch_tokens: int
     minutes: float
     threads: int
+    rate_factor: float = 1.0
 
     def __str__(self) -> str:
         return f"{self.text.name}, {self.minutes:g} min: {self.system.name}, {self.setting}"
@@ -144,7 +145,8 @@ class Entry:
         name = f"{self.system.name}-{self.setting}-{self.minutes:g}"
         folder = (self.folder / re.sub("[^a-zA-Z0-9.=]+", "-", name)).resolve()
         limits = {"max_length": MAX_LENGTH, "batch_tokens": self.batch_tokens}
-        return Task(self.data, folder, self.sizes, 0, threads=self.threads, **limits)
+        task = Task(self.data, folder, self.sizes, 0, threads=self.threads, **limits)
+        return replace(task, rate_factor=self.rate_factor)
 
     def result(self) -> Result:
         """Return the figures, measured now or earlier."""
@@ -234,28 +236,31 @@ def entries_of(options: argparse.Namespace) -> Iterator[Entry]:
         work = options.work / text.name.replace(" ", "-")
         data = Data.open(text.prepare(work, options.size), work)
         for minutes in sorted(options.minutes):
-            for system, setting, sizes, tokens in systems_of(options, minutes):
+            for system, setting, sizes, tokens, factor in systems_of(options, minutes):
                 if options.only and system.name not in options.only:
                     continue
                 place = (text, data, work, system, setting)
-                entry = Entry(*place, sizes, tokens, minutes, options.threads)
+                entry = Entry(*place, sizes, tokens, minutes, options.threads, factor)
                 if entry.is_measured or not options.measured:
                     yield entry
 
 
 def systems_of(
     options: argparse.Namespace, minutes: float
-) -> Iterator[tuple[System, str, Sizes, int]]:
-    """Yield the systems with their settings, sizes and tokens an update."""
+) -> Iterator[tuple[System, str, Sizes, int, float]]:
+    """Yield the systems with their settings, sizes, tokens an update, and rate factors."""
     planned = Sizes(0, 0, 0, 0)
-    yield PlannedNmtkit(minutes), "planned", planned, 0
+    yield PlannedNmtkit(minutes), "planned", planned, 0, 1.0
     for variant in options.variant:
-        yield PlannedNmtkit(minutes, variant), "settings", planned, 0
+        yield PlannedNmtkit(minutes, variant), "settings", planned, 0, 1.0
     if options.peers is None:
         return
     for system in peers(options.peers):
-        for n, tokens in itertools.product(options.hidden, options.batch_tokens):
-            yield system, f"n = {n}, batches of {tokens:,}", Sizes(n, n, n, n), tokens
+        for n, tokens, factor in itertools.product(
+            options.hidden, options.batch_tokens, options.rates
+        ):
+            setting = f"n = {n}, batches of {tokens:,}, learning rate × {factor:g}"
+            yield system, setting, Sizes(n, n, n, n), tokens, factor
 
 
 def best_of(entries: Sequence[Entry], kept: Path | None = None) -> list[Row]:
@@ -294,6 +299,9 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--hidden", nargs="+", type=int, default=[128, 256], help="of the peers")
     parser.add_argument(
         "--batch-tokens", nargs="+", type=int, default=[800, 1600], help="of the recurrent peers"
+    )
+    parser.add_argument(
+        "--rates", nargs="+", type=float, default=[1, 2], help="factors on the peers' learning rate"
     )
     parser.add_argument("--variant", action="append", default=[], help="settings of nmtkit")
     parser.add_argument("--only", nargs="+", help="only systems of these names")

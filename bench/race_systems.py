@@ -17,17 +17,16 @@ from languages import (
 from peer_systems import JoeyNMT, Marian
 from systems import System, Task
 
-RECURRENT_WARMUP = 100
-"""Updates over which the learning rate of the recurrent models rises."""
-
-TRANSFORMER_WARMUP = 0.15
-"""Share of the updates over which that of the Transformers rises."""
-
 TRANSFORMER_LAYERS = 3
 
 
-def _transformer_warmup(task: Task) -> int:
-    return max(1, round(TRANSFORMER_WARMUP * task.updates))
+def _transformer_rate(task: Task) -> float:
+    return task.rate_factor * 2e-3
+
+
+def _warmup(task: Task) -> int:
+    """Return over how many updates the learning rate rises, from which on it falls."""
+    return max(1, round(0.15 * task.updates))
 
 
 class JoeyNMTRecurrent(JoeyNMT):
@@ -39,7 +38,7 @@ class JoeyNMTRecurrent(JoeyNMT):
         """Return the settings of the training and of the model."""
         settings = super().settings(task)
         settings["training"] |= _joeynmt_training(
-            task.batch_tokens, recurrent_rate(task.batch_tokens), RECURRENT_WARMUP
+            task.batch_tokens, recurrent_rate(task), _warmup(task)
         )
         model = settings["model"]
         model["tied_softmax"] = True
@@ -57,8 +56,8 @@ class JoeyNMTTransformer(JoeyNMT):
     def settings(self, task: Task) -> dict[str, dict[str, Any]]:
         """Return the settings of the training and of the model."""
         settings = super().settings(task)
-        warmup = _transformer_warmup(task)
-        settings["training"] |= _joeynmt_training(2 * task.batch_tokens, 2e-3, warmup)
+        rate, warmup = _transformer_rate(task), _warmup(task)
+        settings["training"] |= _joeynmt_training(2 * task.batch_tokens, rate, warmup)
         settings["training"] |= {"adam_betas": [0.9, 0.98]}
         n = task.sizes.hidden
         side = {
@@ -106,9 +105,7 @@ class MarianRecurrent(Marian):
             "dim-emb": task.sizes.embedding,
             "dim-rnn": task.sizes.hidden,
             "dropout-rnn": 0.1,
-            **_marian_training(
-                task.batch_tokens, recurrent_rate(task.batch_tokens), RECURRENT_WARMUP
-            ),
+            **_marian_training(task.batch_tokens, recurrent_rate(task), _warmup(task)),
         }
 
 
@@ -128,7 +125,7 @@ class MarianTransformer(Marian):
             "dec-depth": TRANSFORMER_LAYERS,
             "transformer-dropout": 0.1,
             "optimizer-params": [0.9, 0.98, 1e-9],
-            **_marian_training(2 * task.batch_tokens, 2e-3, _transformer_warmup(task)),
+            **_marian_training(2 * task.batch_tokens, _transformer_rate(task), _warmup(task)),
         }
 
 

@@ -79,7 +79,8 @@ class Task:
     """A training run; its files go to `folder`, and it ends after `updates`.
 
     max_length: most tokens of a sentence that is trained on, and of a translation. batch_tokens:
-    target tokens of an update, in comparisons of quality.
+    target tokens of an update, and rate_factor: factor of its learning rate, both in comparisons of
+    quality.
     """
 
     data: Data
@@ -90,6 +91,7 @@ class Task:
     learning_rate: float = 1e-3
     max_length: int = 100
     batch_tokens: int = 400
+    rate_factor: float = 1.0
 
 
 @dataclass(frozen=True)

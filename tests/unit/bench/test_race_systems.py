@@ -1,9 +1,11 @@
 """Settings of the peers in the race against the clock."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from languages import OpenNMTRecurrent, OpenNMTTransformer
 from race_systems import (
     JoeyNMTRecurrent,
     JoeyNMTTransformer,
@@ -34,6 +36,19 @@ def test_marian_counts_batches_in_tokens(cls: type[MarianRecurrent], task: Task)
     assert int(words[words.index("--mini-batch-words") + 1]) >= task.batch_tokens
     assert words[words.index("--after") + 1] == f"{task.updates}u"
     assert words.count("--mini-batch") == words.count("--learn-rate") == 1
+
+
+def test_the_learning_rate_of_each_peer_can_be_multiplied(task: Task) -> None:
+    """Of OpenNMT-py's models, too: the best of some rates counts."""
+    twice = replace(task, rate_factor=2.0)
+    for cls in (JoeyNMTRecurrent, JoeyNMTTransformer):
+        system = cls(Path("python"))
+        once, other = (system.settings(t)["training"]["learning_rate"] for t in (task, twice))
+        assert other == 2 * once
+    for flat in (MarianRecurrent, MarianTransformer, OpenNMTRecurrent, OpenNMTTransformer):
+        rates = [flat(Path("python")).settings(t) for t in (task, twice)]
+        [once, other] = [rate.get("learn-rate") or rate["learning_rate"] for rate in rates]
+        assert other == pytest.approx(2 * once)
 
 
 def test_systems_are_those_that_are_installed(tmp_path: Path) -> None:
