@@ -142,7 +142,9 @@ class CorpusFigures(NamedTuple):
         attention = 6 * size * self.src_tokens / max(self.pairs, 1)
         return (encoder + decoder + attention + words * size) / 1e6
 
-    def validation_tokens(self, size: int, translated: bool, samples: bool = True) -> float:
+    def validation_tokens(
+        self, size: int, translated: bool, samples: bool = True, fixed_share: float = 0.0
+    ) -> float:
         """Return how many tokens could be trained on in the time of a validation.
 
         Its softmax is over all words, which weighs most in small models.
@@ -150,10 +152,12 @@ class CorpusFigures(NamedTuple):
         :param size: that of the model.
         :param translated: the dev set is translated, too.
         :param samples: the softmax of the training is over drawn words, if there are many.
+        :param fixed_share: share of a training token's time that is no multiplication.
         """
         whole = self._products(size, self.tgt_words)
         trained = self.products(size) if samples else whole
-        cost = max(COST_OF_VALIDATION, whole / (PASSES_OF_TRAINING * trained))
+        products = max(COST_OF_VALIDATION, whole / (PASSES_OF_TRAINING * trained))
+        cost = fixed_share * COST_OF_VALIDATION + (1 - fixed_share) * products
         return (cost + (COST_OF_TRANSLATION if translated else 0.0)) * max(self.dev_tokens, 1)
 
     @property
@@ -197,6 +201,10 @@ class SpeedModel(NamedTuple):
         """Return the seconds of a target token that takes `products` million multiplications."""
         return self.fixed + self.per_product * products
 
+    def fixed_share(self, products: float) -> float:
+        """Return the share of that time that is no multiplication."""
+        return self.fixed / self.seconds(products)
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -205,6 +213,7 @@ class Plan:
     size: of the family. tokens: target tokens of all updates. figures: of the training data.
     largest_batch: target tokens of the largest possible batch, padding counted. precision: of the
     matrix products. training_share: share of the time after the start that updates take.
+    fixed_share: share of a token's time that is no multiplication.
     """
 
     size: int
@@ -213,6 +222,7 @@ class Plan:
     largest_batch: int = LARGE_BATCH
     precision: Precision = "float32"
     training_share: float = TRAINING_SHARE
+    fixed_share: float = 0.0
 
     @property
     def _training_tokens(self) -> float:
@@ -232,7 +242,8 @@ class Plan:
 
     def _validation_tokens(self, translated: bool) -> float:
         """Return how many tokens could be trained on in the time of a validation."""
-        return self.figures.validation_tokens(self.size, translated)
+        fixed = self.fixed_share
+        return self.figures.validation_tokens(self.size, translated, fixed_share=fixed)
 
     @property
     def validation_share(self) -> float:
@@ -353,14 +364,21 @@ def best_plan(
 ) -> Plan:
     """Return the plan whose expected dev cost is lowest.
 
+    Where validating the dev set takes the time of updates, it is that of the smallest model: none
+    is planned, larger than another, because it has the same small share of the time.
+
     :param seconds: time of the whole training.
-    :param sizes: those to choose from.
+    :param sizes: those to choose from, ascending.
     :param largest_batch: target tokens of the largest batch, padding counted.
     :param precision: that of the speed.
     """
 
     def plan(size: int) -> Plan:
-        tokens = TRAINING_SHARE * after_start(seconds) / speed.seconds(figures.products(size))
-        return Plan(size, tokens, figures, largest_batch, precision).without_validations()
+        products = figures.products(size)
+        tokens = TRAINING_SHARE * after_start(seconds) / speed.seconds(products)
+        plan = Plan(size, tokens, figures, largest_batch, precision)
+        return replace(plan, fixed_share=speed.fixed_share(products)).without_validations()
 
-    return min(map(plan, sizes), key=lambda plan: plan.expected_cost)
+    plans = [plan(size) for size in sizes]
+    fitting = [plan for plan in plans if plan.training_share > LEAST_TRAINING_SHARE]
+    return min(fitting or plans[:1], key=lambda plan: plan.expected_cost)

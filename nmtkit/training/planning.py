@@ -89,13 +89,14 @@ class Planner:
         """
         self.seconds = seconds
         self.overrides = overrides
-        data = make_config(None, None, overrides, recipe_table(RECIPE)).data
-        sides = data.sides
+        config = make_config(None, None, overrides, recipe_table(RECIPE))
+        data, sides = config.data, config.data.sides
         self._vocabularies = src, tgt = shortlists(prepared, data)
         self._corpus = Corpus.open(prepared, "train", (src, tgt), sides)
         dev = Corpus.open(prepared, "dev", (src, tgt), sides)
         self._device = find_device(device)
-        on_cpu, self._has_graphs = self._device.type == "cpu", self._device.type == "cuda"
+        on_cpu, on_gpu = self._device.type == "cpu", self._device.type == "cuda"
+        self._has_graphs = on_gpu and config.training.cuda_graphs
         figures = corpus_figures(self._corpus, dev, (src, tgt))
         self.figures = figures._replace(draws_words=not self._has_graphs)
         self._turns = TURNS_WITH_GRAPHS if self._has_graphs else TURNS

@@ -11,7 +11,7 @@ from nmtkit.config import Config
 from nmtkit.models.precision import multiplies_bfloat16
 from nmtkit.training import planning
 from nmtkit.training.plan import SIZES, after_start
-from nmtkit.training.planning import Planner
+from nmtkit.training.planning import MAX_SLOWDOWN, Planner
 from nmtkit.training.speed import Speed
 
 HOUR = 3600.0
@@ -138,8 +138,9 @@ def test_a_machine_that_wavers_is_expected_to_go_on_so(
     assert f"trains {6_000 / slowdown:,.0f} tokens/s" in planner.describe(plan)[1]
 
 
+@pytest.mark.parametrize("has_graphs", [True, False])
 def test_on_a_gpu_graphs_are_measured_and_no_words_are_drawn(
-    prepared: Path, monkeypatch: pytest.MonkeyPatch
+    prepared: Path, monkeypatch: pytest.MonkeyPatch, has_graphs: bool
 ) -> None:
     turns: list[int] = []
 
@@ -150,10 +151,14 @@ def test_on_a_gpu_graphs_are_measured_and_no_words_are_drawn(
     monkeypatch.setattr(planning, "fastest_speeds", fastest_speeds)
     monkeypatch.setattr(planning, "find_device", lambda name: torch.device("cuda"))
     monkeypatch.setattr(planning, "multiplies_bfloat16", lambda device: False)
-    planner = Planner(prepared, 60.0, ["model.hidden=96"], device="cuda")
-    assert set(turns) == {3}  # met, recorded, repeated
-    assert planner.slowdown == 1.0  # the first two are slower on any machine
-    assert not planner.figures.draws_words
+    settings = ["model.hidden=96", f"training.cuda_graphs={has_graphs}".lower()]
+    planner = Planner(prepared, 60.0, settings, device="cuda")
+    if has_graphs:
+        assert set(turns) == {3}  # met, recorded, repeated
+        assert planner.slowdown == 1.0  # the first two are slower on any machine
+    else:
+        assert set(turns) == {1, 2} and planner.slowdown == MAX_SLOWDOWN
+    assert planner.figures.draws_words != has_graphs
 
 
 @pytest.mark.parametrize(
