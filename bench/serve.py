@@ -22,127 +22,26 @@ import statistics
 import subprocess
 import sys
 import time
-from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-CLIENTS = 32
-PAIR = {"source": "en", "target": "fr"}
-"""Languages of the requests; --pair changes them."""
+from serve_fuzz import fuzz
+from serve_load import (
+    CLIENTS,
+    PAIR,
+    Answer,
+    Client,
+    ServerUnderTest,
+    closed_loop,
+    open_loop,
+    quantiles,
+    server,
+    workers_of,
+)
 
 RELOAD_SECONDS = 20.0
-HOST = "127.0.0.1"
-
-
-class Answer(NamedTuple):
-    """Status and body of an answer, and the seconds until it came."""
-
-    status: int
-    body: bytes
-    seconds: float
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.body)
-
-
-class Client:
-    """A connection that is kept: HTTP/1.1 with Content-Length, as cheap as can be."""
-
-    def __init__(self, port: int, host: str = HOST) -> None:
-        self._host, self._port = host, port
-        self._reader: asyncio.StreamReader | None = None
-        self._writer: asyncio.StreamWriter | None = None
-
-    async def post(self, path: str, fields: object) -> Answer:
-        body = json.dumps(fields).encode()
-        head = f"POST {path} HTTP/1.1\r\nhost: {self._host}\r\ncontent-type: application/json\r\n"
-        return await self.send(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
-
-    async def send(self, data: bytes) -> Answer:
-        started = time.perf_counter()
-        if self._writer is None:
-            self._reader, self._writer = await asyncio.open_connection(self._host, self._port)
-        assert self._reader is not None
-        self._writer.write(data)
-        try:
-            head = await self._reader.readuntil(b"\r\n\r\n")
-            lines = head.decode("latin-1").lower().split("\r\n")
-            fields = dict(line.split(": ", 1) for line in lines[1:] if ": " in line)
-            length = 0 if data.startswith(b"HEAD ") else int(fields.get("content-length", "0"))
-            body = await self._reader.readexactly(length)
-        except BaseException:
-            self.close()
-            raise
-        if fields.get("connection") == "close":
-            self.close()
-        return Answer(int(lines[0].split()[1]), body, time.perf_counter() - started)
-
-    def close(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
-        self._reader = self._writer = None
-
-
-class ServerUnderTest(NamedTuple):
-    """A server of `nmtkit serve`: its process and its port."""
-
-    process: subprocess.Popen[str]
-    port: int
-
-    def processor_seconds(self) -> float:
-        """Return the processor time of the server, its hosts and their workers."""
-        hosts = children(self.process.pid)
-        everyone = [self.process.pid, *hosts, *(w for host in hosts for w in children(host))]
-        return sum(processor_seconds(pid) for pid in everyone)
-
-    def memory(self) -> float:
-        """Return the resident memory of the server, without its workers, in MiB."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="utf-8")
-        return int(status.split("VmRSS:")[1].split()[0]) / 1024
-
-
-@contextlib.contextmanager
-def server(model: str, *options: str) -> Iterator[ServerUnderTest]:
-    """Run a server; its log goes to serve.log beside the current folder's files."""
-    command = [sys.executable, "-m", "nmtkit", "serve", model, "--port", "0", *options]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    log: list[str] = []
-    port = 0
-    for line in process.stderr:
-        log.append(line)
-        with contextlib.suppress(ValueError):
-            event = json.loads(line)
-            if event["event"] == "ready":
-                port = event["port"]
-                break
-    if not port:
-        sys.exit("".join(log))
-    import threading
-
-    troubles: list[str] = []
-
-    def drain() -> None:
-        assert process.stderr is not None
-        for line in process.stderr:
-            if '"event": "request"' not in line and '"event": "websocket' not in line:
-                troubles.append(line)
-
-    reader = threading.Thread(target=drain, daemon=True)
-    reader.start()
-    try:
-        yield ServerUnderTest(process, port)
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(60)
-        reader.join(5)
-        kinds = Counter(json.loads(t)["event"] if t.startswith("{") else "text" for t in troubles)
-        print("events:", dict(kinds), file=sys.stderr)
-        for line in troubles:
-            if not line.startswith("{") or json.loads(line)["event"] in ("bug", "engine_error"):
-                print(line, end="", file=sys.stderr)
 
 
 def expected(model: str, lines: Sequence[str], *options: str) -> tuple[list[str], float, float]:
@@ -163,36 +62,6 @@ def expected(model: str, lines: Sequence[str], *options: str) -> tuple[list[str]
         processor.append(used)
         output = output or result.stdout.split("\n")[:-1]
     return output, seconds[0] - seconds[1], processor[0] - processor[1]
-
-
-async def closed_loop(port: int, lines: Sequence[str], clients: int) -> dict[str, Any]:
-    """Let clients send one sentence a request, each after its last answer."""
-    waiting = iter(enumerate(lines))
-    found: dict[int, str] = {}
-    times: list[float] = []
-
-    async def work() -> None:
-        client = Client(port)
-        for number, line in waiting:
-            answer = await client.post("/translate", {"q": line, **PAIR})
-            assert answer.status == 200, answer
-            found[number] = answer.json["translatedText"]
-            times.append(answer.seconds)
-        client.close()
-
-    started = time.perf_counter()
-    await asyncio.gather(*(work() for _ in range(clients)))
-    seconds = time.perf_counter() - started
-    return {"seconds": seconds, "texts": [found[n] for n in range(len(lines))], **quantiles(times)}
-
-
-def quantiles(times: Sequence[float]) -> dict[str, float]:
-    """Return the median and the 99th percentile of durations, in milliseconds."""
-    ordered = sorted(times)
-    return {
-        "median_ms": round(1000 * statistics.median(ordered), 2),
-        "p99_ms": round(1000 * ordered[int(0.99 * (len(ordered) - 1))], 2),
-    }
 
 
 def throughput(model: str, lines: list[str], options: argparse.Namespace) -> dict[str, Any]:
@@ -224,29 +93,6 @@ def throughput(model: str, lines: list[str], options: argparse.Namespace) -> dic
         "same_texts": same,
         "p99_ms": result["p99_ms"],
     }
-
-
-async def open_loop(port: int, lines: Sequence[str], per_second: float) -> dict[str, float]:
-    """Send sentences at random moments, so many a second on average, whatever the answers."""
-    drawn = random.Random(1)
-    times: list[float] = []
-    free: deque[Client] = deque()  # the longest unused first, before the server closes it
-
-    async def ask(line: str) -> None:
-        client = free.popleft() if free else Client(port)
-        answer = await client.post("/translate", {"q": line, **PAIR})
-        assert answer.status == 200, answer
-        times.append(answer.seconds)
-        free.append(client)
-
-    tasks = []
-    for line in lines:
-        tasks.append(asyncio.create_task(ask(line)))
-        await asyncio.sleep(drawn.expovariate(per_second))
-    await asyncio.gather(*tasks)
-    for client in free:
-        client.close()
-    return quantiles(times)
 
 
 def latency(model: str, lines: list[str], options: argparse.Namespace) -> dict[str, Any]:
@@ -330,26 +176,6 @@ class Soak:
         return memory
 
 
-def processor_seconds(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def children(pid: int) -> list[int]:
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            fields = path.read_text(encoding="utf-8").rpartition(")")[2].split()
-            if int(fields[1]) == pid:
-                found.append(int(path.parent.name))
-    return found
-
-
-def workers_of(pid: int) -> list[int]:
-    """Return the forks of the hosts of a server."""
-    return [worker for host in children(pid) for worker in children(host)]
-
-
 def soak(model: str, lines: list[str], options: argparse.Namespace) -> dict[str, Any]:
     """Run 64 clients for minutes; nothing may be lost or wrong, and memory stays."""
     texts, _, _ = expected(model, lines)
@@ -368,96 +194,6 @@ def soak(model: str, lines: list[str], options: argparse.Namespace) -> dict[str,
         **quantiles(run.times),
         "memory_MiB": {"quarter": round(middle, 1), "end": round(memory[-1], 1)},
     }
-
-
-PATHS = ("/translate", "/detect", "/translate_file", "/languages", "/frontend/settings", "/RPC2",
-         "/docs", "/spec", "/glossaries", "/metrics", "/ready", "/download_file/x", "/", "/%00",
-         "/../etc/passwd", "/stream")  # fmt: skip
-
-
-def random_value(drawn: random.Random, depth: int = 0) -> Any:
-    kinds = "text number list object word null float flag".split()
-    kind = drawn.choice(kinds if depth < 3 else ["text", "null"])
-    if kind == "text":
-        return "".join(chr(drawn.choice([drawn.randrange(128), drawn.randrange(0xD7FF)]))
-                       for _ in range(drawn.randrange(40)))  # fmt: skip
-    if kind == "list":
-        return [random_value(drawn, depth + 1) for _ in range(drawn.randrange(4))]
-    if kind == "object":
-        return {drawn.choice(FIELDS): random_value(drawn, depth + 1) for _ in range(3)}
-    others = {"number": drawn.randrange(-(10**20), 10**20), "null": None, "flag": True}
-    return {**others, "float": drawn.random() * 1e300, "word": drawn.choice(WORDS)}[kind]
-
-
-FIELDS = "q source target format alternatives glossary terms confidence api_key".split()
-WORDS = ["en", "fr", "auto", "html", "text", "<b>x</b> &", "one two", "", "-1", "9" * 30]
-GOOD = {"q": "one <b>two</b>", "source": "en", "target": "fr"}
-
-
-def random_request(drawn: random.Random) -> bytes:
-    """Return the bytes of a request: often nearly right, sometimes nothing of the kind."""
-    fields = {**GOOD, drawn.choice(FIELDS): random_value(drawn)}
-    body = json.dumps(drawn.choice([fields, fields, random_value(drawn)])).encode()
-    if drawn.random() < 0.3:
-        broken = bytearray(body or b"x")
-        for _ in range(drawn.randrange(1, 5)):
-            broken[drawn.randrange(len(broken))] = drawn.randrange(256)
-        body = bytes(broken)
-    kind = drawn.choice(
-        ["application/json"] * 3
-        + [
-            "application/x-www-form-urlencoded",
-            "multipart/form-data; boundary=x",
-            "multipart/form-data",
-            "text/xml",
-            "\xff",
-        ]
-    )
-    if "boundary" in kind:
-        body = (
-            b'--x\r\ncontent-disposition: form-data; name="file"; filename="a.txt"\r\n\r\n' + body
-        )
-        body += drawn.choice([b"\r\n--x--\r\n", b"", b"\r\n--x"])
-    if kind == "text/xml":
-        call = b"<methodCall><methodName>translate</methodName><params><param><value><struct>"
-        body = call + drawn.choice([b"<member>", b"<!DOCTYPE x>", b"&a;"]) + body
-    method = drawn.choice(["POST", "POST", "POST", "GET", "OPTIONS", "PUT", "HEAD"])
-    head = f"{method} {drawn.choice(PATHS)} HTTP/1.1\r\nhost: localhost\r\ncontent-type: {kind}\r\n"
-    length = len(body) if drawn.random() < 0.97 else drawn.choice(["-1", "x", "9" * 40])
-    return f"{head}content-length: {length}\r\n\r\n".encode("latin-1") + body
-
-
-def fuzz(model: str, lines: list[str], options: argparse.Namespace) -> dict[str, Any]:
-    """Send random requests; no 500, no traceback, no hang."""
-    counts: Counter[str] = Counter()
-
-    async def client(port: int, seed: int, end: float) -> None:
-        drawn = random.Random(seed)
-        while time.monotonic() < end:
-            connection = Client(port)
-            request = random_request(drawn)
-            try:
-                async with asyncio.timeout(60):
-                    answer = await connection.send(request)
-                counts[f"status {answer.status}"] += 1
-                if answer.status == 500:
-                    print(request, answer.body, file=sys.stderr)
-            except (TimeoutError, OSError, asyncio.IncompleteReadError) as error:
-                is_hang = isinstance(error, TimeoutError)
-                counts["HANG" if is_hang else "closed"] += 1
-                if is_hang:
-                    print(request, file=sys.stderr)
-            connection.close()
-
-    with server(model, "--threads", str(options.threads)) as one:
-        end = time.monotonic() + 60 * options.minutes
-
-        async def all_clients() -> None:
-            await asyncio.gather(*(client(one.port, seed, end) for seed in range(4)))
-
-        asyncio.run(all_clients())
-        final = asyncio.run(Client(one.port).post("/translate", GOOD))
-    return {"counts": dict(counts), "final": final.status}
 
 
 def beside(url: str, lines: list[str], options: argparse.Namespace) -> dict[str, Any]:

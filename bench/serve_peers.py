@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from languages import scores_of_lines
-from serve import CLIENTS, HOST, PAIR, ServerUnderTest, closed_loop, open_loop, server
+from serve_load import CLIENTS, HOST, PAIR, ServerUnderTest, closed_loop, open_loop, server
 from timing import BenchError, exit_with, report_progress
 
 START_SECONDS = 120.0

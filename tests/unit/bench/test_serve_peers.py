@@ -5,7 +5,7 @@ from argparse import Namespace
 from pathlib import Path
 
 import pytest
-from serve import PAIR
+from serve_load import PAIR
 from serve_peers import compare, libretranslate, settings_of
 from timing import BenchError
 
