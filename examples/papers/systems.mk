@@ -65,7 +65,7 @@ cslm_side   = <($(join) $(P_$(cslm_text))/train.$1)
 thousandth  = $$(( ($$(wc -l < $1) + 999) / 1000 ))
 $(P_cslm)/vocab.tgt: $$(P_$$(cslm_text))/vocab.tgt
 	mkdir -p $(WORK)/cslm
-	$(NMTKIT) prepare -s en -t fr --clean none --subword none --tokenized \
+	$(NMTKIT) prepare -s en -t fr --clean none --max-ratio 100 --subword none --tokenized \
 	  --train corpus $(call cslm_side,src) $(call cslm_side,tgt) \
 	  --held-out $(call thousandth,$(P_$(cslm_text))/train.tgt) --force --output $(@D)
 	$(NMTKIT) shortlist $(@D) $(SHORTLIST_cslm) --force

@@ -41,7 +41,8 @@ used       = $(strip $(foreach f,$($1_from),$(if $(filter $(call system_of,$f),$
 used_files = $(foreach f,$(call used,$1),$(call file_of,$f))
 needed     = $(sort $(foreach f,$($1_from),$(call system_of,$f)))
 # Moses has its own reason why it is not run.
-why_not    = $(if $(filter moses,$(call needed,$1)),$(no_moses),needs one of the systems $(call needed,$1))
+others     = $(filter-out moses,$(call needed,$1))
+why_not    = $(if $(call others,$1),needs one of the systems $(call others,$1),$(no_moses))
 available  = $(strip $(foreach f,$1,$(if $(call used,$f),$f)))
 # A figure of several panels has a picture for each.
 panels     = $(call available,$(or $($1_panels),$1))
@@ -142,7 +143,8 @@ segmentation-figure-2c_text  := smt/text/news
 sutskever-figure-3_title   := Sutskever, Vinyals and Le 2014, figure 3: BLEU by length and by mean rank of the words, of 500 neighbours
 sutskever-figure-3_panels  := $(addprefix sutskever-figure-3,a b)
 sutskever-figure-3a_title  := by length
-sutskever-figure-3a_from   := $(foreach m,lstm-forward lstm,$m@$m@lstm/seq2seq-$m.$(first)/$(main).12.hyp)
+sutskever-figure-3a_from   := ensemble-5@ensemble-5@lstm/seq2seq-lstm.1+2+3+4+5/$(main).12.hyp \
+  lstm@lstm@$(lstm)/$(main).12.hyp moses@Moses@smt/baseline/$(main).hyp
 sutskever-figure-3a_text   := lstm/text/$(main)
 sutskever-figure-3a_options := --by length --sorted 500
 sutskever-figure-3b_title  := by mean rank of the words

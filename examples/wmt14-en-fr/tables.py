@@ -140,7 +140,8 @@ def markdown(table: Mapping[str, Any], rows: Sequence[Row], params: str) -> str:
         signature: None for row in rows for cell in row.cells for signature in cell.signatures
     }
     was_run = any(not row.reason for row in rows)
-    notes = [table.get("note", ""), f"Parameters: {PARAMETERS[params]}." if was_run else ""]
+    parameters = PARAMETERS[table.get("params", params)]
+    notes = [table.get("note", ""), f"Parameters: {parameters}." if was_run else ""]
     notes += [_sentences(rows) if bleu else ""]
     notes += (
         ["Signatures: " + ", ".join(f"`{signature}`" for signature in signatures)]

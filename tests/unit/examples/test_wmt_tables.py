@@ -124,6 +124,14 @@ def test_every_table_says_which_parameters_it_has_and_counts_up_to_them(work: Pa
         assert text.count(f"(params.{params}).") == run > 2
 
 
+def test_the_language_model_has_the_parameters_of_its_best_validation() -> None:
+    """Early stopping ends its training, so that its table says so whatever the others have."""
+    [table] = cells.published("cho-phrases-cslm")
+    row = cells.Row("CSLM", (cells.Cell("perplexity", 45.8, "perplexity", (50.0,)),), ())
+    for params in ("last", "best"):
+        assert "(params.best)." in tables.markdown(table, [row], params)
+
+
 def test_only_the_tables_of_the_workshop_exclude_unknown_words_everywhere(work: Path) -> None:
     """Cho et al. 2014b, section 4.2.1, and Pouget-Abadie et al. 2014, with the same RNNenc."""
     for table in cells.published():
