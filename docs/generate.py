@@ -20,6 +20,7 @@ from mkdocs.structure.files import File, Files
 from nmtkit.cli.command import Command
 from nmtkit.cli.main import COMMANDS
 from nmtkit.config import RANGES, SECTIONS
+from nmtkit.config_io import toml_value
 from nmtkit.models import MODELS
 from nmtkit.preprocessing.rules import RULES
 
@@ -156,17 +157,13 @@ def _section(section: str, cls: type[Any]) -> Iterator[str]:
         meaning = described[field.name]  # a setting without a description fails the build
         kind = re.sub(r"^Literal\[(.*)\]$", r"\1", _type_name(field.type)).replace("'", '"')
         value = kind if allowed is None else f"{kind} {allowed.description}"
-        cells = [_cell(value), f"`{_toml(repr(field.default))}`", _cell(meaning)]
+        cells = [_cell(value), f"`{toml_value(field.default)}`", _cell(meaning)]
         yield " | ".join([f"| `{section}.{field.name}`", *cells]) + " |"
     yield ""
 
 
 def _type_name(kind: Any) -> str:
     return kind.__name__ if isinstance(kind, type) else str(kind).replace("typing.", "")
-
-
-def _toml(value: str) -> str:
-    return {"True": "true", "False": "false"}.get(value, value.replace("'", '"'))
 
 
 def descriptions(cls: type[Any]) -> tuple[str, dict[str, str]]:

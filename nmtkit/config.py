@@ -94,7 +94,7 @@ class TrainingConfig:
         part.
     precision: type of matrix products; parameters, states, softmax and optimizer stay float32.
         bfloat16 is faster on a GPU and on processors with avx512_bf16 or amx_bf16 only.
-    cuda_graphs: on an NVIDIA GPU, record the kernels of each shape of batch and start them
+    cuda_graphs: on a GPU by CUDA, record the kernels of each shape of batch and start them
         together. Batches are padded to fewer shapes for it, which changes sums in their last
         digits. It has no effect on batches of drawn words, nor on grConv.
     max_updates: stop training after this many updates; 0: never.
@@ -382,6 +382,11 @@ def _check_ranges(config: Config, where: str) -> None:
     if config.training.early_stopping_metric == "bleu" and not config.training.dev_bleu:
         raise ConfigError(
             f"{where}: training.early_stopping_metric = 'bleu' needs training.dev_bleu = true"
+        )
+    if config.search.min_length_ratio > config.search.max_length_ratio:
+        raise ConfigError(
+            f"{where}: search.min_length_ratio must be at most search.max_length_ratio,"
+            f" {config.search.max_length_ratio:g}, not {config.search.min_length_ratio:g}"
         )
     if config.training.cooldown and not config.training.max_updates:
         raise ConfigError(f"{where}: training.cooldown needs training.max_updates, where it ends")

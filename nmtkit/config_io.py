@@ -119,7 +119,7 @@ def override_strings(settings: Mapping[str, object]) -> list[str]:
 
     :param settings: "section.key" -> value.
     """
-    return [f"{name}={_toml(value)}" for name, value in settings.items()]
+    return [f"{name}={toml_value(value)}" for name, value in settings.items()]
 
 
 def warn_of_old_names(renamed: Mapping[str, str]) -> None:
@@ -144,15 +144,17 @@ def write_toml(config: Config) -> str:
 
 def _table_lines(settings: Any) -> list[str]:
     """Format a settings dataclass as lines `name = value`."""
-    return [f"{f.name} = {_toml(getattr(settings, f.name))}" for f in dataclasses.fields(settings)]
+    return [
+        f"{f.name} = {toml_value(getattr(settings, f.name))}" for f in dataclasses.fields(settings)
+    ]
 
 
-def _toml(value: object) -> str:
+def toml_value(value: object) -> str:
     """Format a setting's value in TOML."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, tuple):
-        return f"[{', '.join(map(_toml, value))}]"
+        return f"[{', '.join(map(toml_value, value))}]"
     return repr(value)

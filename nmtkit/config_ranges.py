@@ -12,6 +12,15 @@ class AllowedRange(NamedTuple):
     contains: Callable[[Any], bool]
 
 
+MAX_BEAM = 10_000
+"""A beam takes memory for each hypothesis and word of the vocabulary."""
+
+MAX_LENGTH_PENALTY = 10.0
+"""Exponents in use are about 1; the power of a length has to be a finite number."""
+
+MAX_LENGTH_RATIO = 1000.0
+"""A translation of so many times the source's length is none; its length has to be a number."""
+
 AT_LEAST_ONE = AllowedRange("at least 1", lambda value: value >= 1)
 LAYER_SIZE = AllowedRange("from 1 to 1,000,000", lambda value: 1 <= value <= 1_000_000)
 LAYER_COUNT = AllowedRange("from 1 to 100", lambda value: 1 <= value <= 100)
@@ -19,6 +28,13 @@ NOT_NEGATIVE = AllowedRange("at least 0", lambda value: 0 <= value < math.inf)
 POSITIVE = AllowedRange("above 0", lambda value: 0 < value < math.inf)
 PROBABILITY = AllowedRange("in [0, 1)", lambda value: 0 <= value < 1)
 DECAY_RATE = AllowedRange("above 0 and below 1", lambda value: 0 < value < 1)
+BEAM = AllowedRange(f"from 1 to {MAX_BEAM:,}", lambda value: 1 <= value <= MAX_BEAM)
+EXPONENT = AllowedRange(
+    f"from 0 to {MAX_LENGTH_PENALTY:g}", lambda value: 0 <= value <= MAX_LENGTH_PENALTY
+)
+LENGTH_RATIO = AllowedRange(
+    f"above 0 and at most {MAX_LENGTH_RATIO:,g}", lambda value: 0 < value <= MAX_LENGTH_RATIO
+)
 RANK = AllowedRange("from 0 to 1,000,000", lambda value: 0 <= value <= 1_000_000)
 
 RANGES: dict[str, AllowedRange] = {
@@ -48,7 +64,7 @@ RANGES: dict[str, AllowedRange] = {
     "training.validate_every": AT_LEAST_ONE,
     "training.validate_epochs": NOT_NEGATIVE,
     "training.patience": NOT_NEGATIVE,
-    "training.dev_beam": AT_LEAST_ONE,
+    "training.dev_beam": BEAM,
     "training.lr_decay": POSITIVE,
     "training.lr_decay_patience": NOT_NEGATIVE,
     "training.lr_decay_after": NOT_NEGATIVE,
@@ -61,9 +77,9 @@ RANGES: dict[str, AllowedRange] = {
     "training.average_checkpoints": AT_LEAST_ONE,
     "training.keep_checkpoints": AT_LEAST_ONE,
     "text.vocabulary_threshold": NOT_NEGATIVE,
-    "search.beam": AT_LEAST_ONE,
-    "search.length_penalty": NOT_NEGATIVE,
+    "search.beam": BEAM,
+    "search.length_penalty": EXPONENT,
     "search.coverage_penalty": NOT_NEGATIVE,
-    "search.max_length_ratio": POSITIVE,
+    "search.max_length_ratio": LENGTH_RATIO,
     "search.min_length_ratio": NOT_NEGATIVE,
 }

@@ -69,6 +69,14 @@ def is_out_of_memory(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and any(sign in str(error) for sign in signs)
 
 
+def refuse_other(value: object, wanted: type, parameter: str) -> None:
+    """Raise TypeError if a value is of another type than is expected, a mistake in a program."""
+    if not isinstance(value, wanted):
+        raise TypeError(
+            f"{parameter} must be {wanted.__name__}, not {type(value).__name__}; convert it first"
+        )
+
+
 def refuse_string(value: object, parameter: str) -> None:
     """Raise TypeError if a string stands where a list of strings is expected.
 

@@ -46,7 +46,7 @@ from nmtkit.models import MODELS, Model, model_name
 from nmtkit.models.base import TranslationModel
 from nmtkit.text.names import NAMES
 from nmtkit.text.pipeline import TextPipeline
-from nmtkit.text.subword import PIECES, SUBWORD_FILES, method_of
+from nmtkit.text.subword import METHODS, PIECES, SUBWORD_FILES, method_of
 from nmtkit.text.truecaser import TRUECASE
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.text_config import TextConfig
@@ -332,6 +332,24 @@ def prepared_files(prepared: Path, text: TextConfig, sides: tuple[str, str]) -> 
             path = prepared / f"{name}.{prepared_side}"
             files[f"{name}.{model_side}"] = read_regular(path, MAX_FILE_BYTES[f"{name}.src"])
     return files
+
+
+def other_subwords(
+    folder: Path,
+    text: TextConfig,
+    prepared: Path,
+    prepared_text: TextConfig,
+    sides: tuple[str, str],
+) -> str | None:
+    """Return the file of a model folder by which words are split otherwise than in prepared text.
+
+    :param sides: names of the model's source and target side in the prepared folder.
+    :raises OSError: a file cannot be read.
+    """
+    ours = prepared_files(folder, text, ("src", "tgt"))
+    theirs = prepared_files(prepared, prepared_text, sides)
+    names = (f"{method}.{side}" for method in METHODS for side in ("src", "tgt"))
+    return next((name for name in names if ours.get(name) != theirs.get(name)), None)
 
 
 def write_config(folder: Path, config: Config) -> None:

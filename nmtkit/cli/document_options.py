@@ -47,8 +47,8 @@ class DocumentOptions:
     def for_file(self, source: str) -> "DocumentOptions":
         """Return the options with the format of a file in place of "auto".
 
-        :raises click.UsageError: the name of the file tells no format, or is that of a format
-            without columns.
+        :raises click.UsageError: the name of the file tells no format, or an option is for another
+            format.
         """
         format = self.format
         if format == "auto":
@@ -62,6 +62,9 @@ class DocumentOptions:
                 )
         if self.columns and format not in (None, "tsv"):
             raise click.UsageError(f"--columns is for --format tsv, not for {format}.")
+        for name, is_given in (("reviewed", self.reviewed), ("retranslate", self.retranslate)):
+            if is_given and format not in (None, "po", "xliff"):
+                raise click.UsageError(f"--{name} is for --format po and xliff, not for {format}.")
         return replace(self, format=format)
 
     def translate(

@@ -70,7 +70,6 @@ MULTI_PROCESS_COMMANDS = ("train", "translate", "score")
 EXTRAS = {
     "matplotlib": "plots",
     "sklearn": "plots",
-    "jinja2": "report",
     "tensorboard": "tensorboard",
     "kenlm": "kenlm",
     "starlette": "serve",

@@ -8,6 +8,7 @@ import click
 from nmtkit.cli.command import SEARCH, gather, group, option
 from nmtkit.cli.old_spellings import Renamed
 from nmtkit.cli.shared_options import FloatRange
+from nmtkit.config_ranges import MAX_BEAM, MAX_LENGTH_PENALTY, MAX_LENGTH_RATIO
 
 FIELDS = (
     "beam",
@@ -35,7 +36,7 @@ def search_options(function: Callable[..., Any]) -> Any:
         option(
             "-b",
             "--beam",
-            type=click.IntRange(min=1),
+            type=click.IntRange(1, MAX_BEAM),
             metavar="K",
             common=True,
             help="Beam size.  [default: the model's]",
@@ -54,7 +55,7 @@ def search_options(function: Callable[..., Any]) -> Any:
         ),
         option(
             "--length-penalty",
-            type=FloatRange(min=0),
+            type=FloatRange(0, MAX_LENGTH_PENALTY),
             metavar="A",
             common=True,
             help="Rank by score / length^A. With 0, by the score alone.  [default: the model's]",
@@ -76,13 +77,13 @@ def search_options(function: Callable[..., Any]) -> Any:
         ),
         option(
             "--min-length-ratio",
-            type=FloatRange(min=0),
+            type=FloatRange(0, MAX_LENGTH_RATIO),
             metavar="R",
             help="Shortest translation: longer than R times the source.  [default: the model's]",
         ),
         option(
             "--max-length-ratio",
-            type=FloatRange(min=0, min_open=True),
+            type=FloatRange(0, MAX_LENGTH_RATIO, min_open=True),
             metavar="R",
             help="Longest translation: R times the source length, and at least 10 tokens."
             "  [default: the model's]",

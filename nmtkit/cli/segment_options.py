@@ -102,7 +102,7 @@ def segment_options(function: Any) -> Any:
             "--segment",
             is_flag=False,
             flag_value="confidence",
-            metavar="[forward|random|random-confidence]",
+            metavar="[confidence|forward|random|random-confidence]",
             type=click.Choice(["confidence", "forward", "random", "random-confidence"]),
             help="Cut each line into the segments with the highest confidence in both directions,"
             " and translate them one by one, for models that fail on long sentences. Three"

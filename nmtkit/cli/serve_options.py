@@ -19,6 +19,7 @@ from nmtkit.cli.shared_options import (
     params_option,
     threads_option,
 )
+from nmtkit.errors import ConfigError
 
 if TYPE_CHECKING:
     from nmtkit.serve.settings import ServerSettings
@@ -47,10 +48,12 @@ class ServeOptions:
         :raises NmtkitError: a folder or an option cannot be used.
         """
         from nmtkit.serve.pairs import models_of_pairs, named_files
-        from nmtkit.serve.public_url import parse_public_url
+        from nmtkit.serve.public_url import parse_origin, parse_public_url
         from nmtkit.serve.settings import Limits, ModelSettings, ServerSettings
 
         values = self.values
+        if not values["timeout"] > 0:
+            raise ConfigError("--timeout: 0 seconds are too short; give a time above 0, as 60s")
         return ServerSettings(
             models=ModelSettings(
                 folders=models_of_pairs(models, values["pairs"]),
@@ -76,7 +79,7 @@ class ServeOptions:
             host=values["host"],
             port=values["port"],
             public_url=parse_public_url(values["public_url"]) if values["public_url"] else None,
-            origins=values["origins"],
+            origins=tuple(map(parse_origin, values["origins"])),
             hosts=values["hosts"],
             keys=Path(self.keys) if self.keys else None,
             log_texts=values["log_texts"],
@@ -158,7 +161,8 @@ NETWORK_OPTIONS = group(
         type=FILE,
         metavar="FILE",
         common=True,
-        help="Serve only those who have a key of this file. It has the hashes of the keys.",
+        help="Translate only for those who have a key of this file. It has the hashes of the keys."
+        " The page, lists of languages and glossaries, health and metrics stay open to all.",
     ),
     option(
         "--new-key",

@@ -81,9 +81,12 @@ device_option = option(
     help="Device of the model. One of auto, cpu, cuda, cuda:1 (GPUs count from 0) and mps (a Mac's"
     " GPU). 'auto' is cuda if there is a GPU, or else cpu.",
 )
+MAX_THREADS = 1024
+"""Each takes memory; no machine has more cores for one model."""
+
 threads_option = option(
     "--threads",
-    type=click.IntRange(min=0),
+    type=click.IntRange(0, MAX_THREADS),
     metavar="N",
     default=0,
     envvar="NMTKIT_THREADS",

@@ -85,8 +85,8 @@ TERMS_AUGMENT = ("data.terms_augment=0.3",)
         metavar="DURATION",
         common=True,
         help="Train for this long: 30m, 2h, 1d. Without a recipe, the model's size and all that"
-        " depends on it are planned for this corpus and this machine. A finished training goes on"
-        " with a longer time.",
+        " depends on it are planned for this corpus and this machine. A training whose time is"
+        " over goes on with a longer one, by its first plan.",
     ),
     option(
         "--updates",
@@ -133,7 +133,8 @@ TERMS_AUGMENT = ("data.terms_augment=0.3",)
         is_flag=True,
         help="Guide the attention by links of words that are learned from the corpus, throughout:"
         " alignments that fit better, and faster learning where sentences are long. The same as"
-        " --set training.guided_alignment=0.2.",
+        " --set training.guided_alignment=0.2 --set training.guided_updates=0. The plan of --time"
+        " guides it without this option, too, but with a weight that falls to 0 at the end.",
     ),
     option(
         "--terms-augment",
@@ -225,7 +226,7 @@ def command(
     if page is not None:
         from nmtkit.report.training_page import TrainingPage
 
-        watcher = TrainingPage(page)
+        watcher = TrainingPage(page, output)
     train(
         prepared,
         output,

@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 import click
@@ -23,7 +23,7 @@ from nmtkit.cli.translate_options import (
     WordOptions,
     translate_options,
 )
-from nmtkit.cli.writers import PLAIN, ConfidenceFormat, Format, alignment_line, translation_lines
+from nmtkit.cli.writers import ConfidenceFormat, Format, alignment_line, translation_lines
 from nmtkit.errors import counted
 
 if TYPE_CHECKING:
@@ -73,13 +73,14 @@ def command(
       NUMBER ||| TRANSLATION ||| nmtkit0= SCORE ||| SCORE / LENGTH^A
 
     for each translation, where NUMBER counts the lines of input from 0. --counts adds 'count= C'
-    behind SCORE; the last field includes a coverage penalty. With --json a line of input has one
-    object: its 'source_tokens', and its 'translations' with 'text', 'tokens', 'score',
-    'ranking_score', 'word_scores' of the tokens and </s>, and 'finished'. Alignments link words by
-    their positions from 0: words of the input after tokenisation, and words of the translation
-    before detokenisation. They have a line for each translation written. The soft format is a JSON
-    object with the words, and for each target word the weights of the source words; both sides end
-    with </s>.
+    behind SCORE. The last field includes a coverage penalty; a term that a search for --terms puts
+    in counts there by the attention to its source words, not by its log-probability. With --json a
+    line of input has one object: its 'source_tokens', and its 'translations' with 'text', 'tokens',
+    'score', 'ranking_score' (the last field), 'word_scores' of the tokens and </s>, and 'finished'.
+    Alignments link words by their positions from 0: words of the input after tokenisation, and
+    words of the translation before detokenisation. They have a line for each translation written.
+    The soft format is a JSON object with the words, and for each target word the weights of the
+    source words; both sides end with </s>.
 
     With --segment all spans of a line, up to --max-segment words, are translated, and scored by the
     --reverse-model: a line of 20 words takes about 200 times as long as otherwise. The score is the
@@ -187,6 +188,7 @@ def command(
             results.format,
             alignment_format,
             confidence.format,
+            translator.describe_missing,
         )
 
 
@@ -217,9 +219,13 @@ def _write_translations(
     streams: Outputs,
     format: Format,
     alignment_format: str,
-    confidence: ConfidenceFormat = PLAIN,
+    confidence: ConfidenceFormat,
+    describe_missing: "Callable[[Sequence[str]], str]",
 ) -> None:
-    """Write the translations of each line; flush when all lines read so far are translated."""
+    """Write the translations of each line; flush when all lines read so far are translated.
+
+    :param describe_missing: returns a sentence on the terms that a translation lacks.
+    """
     number, unfinished, low = 0, 0, 0
     for number, translations in enumerate(results, start=1):
         formatted = translation_lines(number - 1, translations, format, confidence)
@@ -230,17 +236,13 @@ def _write_translations(
         unfinished += not translations[0].finished
         low += confidence.is_low(translations[0])
         if translations[0].missing_terms:
-            warn(f"line {number}: no translation of {_quoted(translations[0].missing_terms)}")
+            warn(f"line {number}: {describe_missing(translations[0].missing_terms)}")
         if number == lines.lines_read:
             streams.translations.flush()
     _warn_unfinished(unfinished, number)
     if low:
         done = "marked" if confidence.marks else "left empty"
         warn(f"{_share(low, number)} {done}: confidence is below {confidence.minimum:g}")
-
-
-def _quoted(terms: Sequence[str]) -> str:
-    return ", ".join(f"'{term}'" for term in terms)
 
 
 def _write_segmented(

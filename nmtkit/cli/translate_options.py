@@ -37,6 +37,7 @@ RULES: list[Rule] = [
     *excludes("--fast", "--quantize", "--candidates", because="it chooses them"),
     *excludes("--precision", "--fast", "--quantize", because="they choose it"),
     needs("--counts", "--sample"),
+    needs("--seed", "--sample", "--segment random", "--segment random-confidence"),
     exclusive("--counts", "--alignments", because="equal translations may differ in alignment"),
     exclusive("--scores", "--n-best", because=N_BEST_HAS_SCORES),
     exclusive("--scores", "--sample >1", because=N_BEST_HAS_SCORES),
@@ -66,6 +67,9 @@ RULES: list[Rule] = [
     ),
     *DOCUMENT_RULES,
     needs("--terms-mode", "--terms"),
+    *excludes(
+        "--sample", "--beam", "--beam-mode", "--stop", because="samples are drawn, not searched for"
+    ),
     exclusive("--sample", "--terms", because="terms are for search"),
     exclusive("--sample", "--prefix", because="prefixes are for search"),
     *excludes("--prefix", "--markup", "--protect", because="they are put back afterwards"),

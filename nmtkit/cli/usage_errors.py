@@ -9,7 +9,10 @@ UNEXPECTED = re.compile(r"Got unexpected extra arguments? \((?P<words>.*)\)", re
 NOT_A_NUMBER = re.compile(
     r"(?P<value>.*) is not a valid (?P<kind>integer|float)( range)?\.", re.DOTALL
 )
-OUT_OF_RANGE = re.compile(r"(?P<value>\S+) is not in the range x(?P<sign>>=?)(?P<least>\S+)\.")
+TOO_SMALL = re.compile(r"(?P<value>\S+) is not in the range x(?P<sign>>=?)(?P<least>\S+)\.")
+OUT_OF_RANGE = re.compile(
+    r"(?P<value>\S+) is not in the range (?P<least>[^<\s]+)<(?P<sign>=?)x<=(?P<most>\S+)\."
+)
 
 
 def plain_message(message: str, command: click.Command, context: click.Context) -> str:
@@ -20,6 +23,10 @@ def plain_message(message: str, command: click.Command, context: click.Context) 
         kind = "whole number" if found["kind"] == "integer" else "number"
         return f"{found['value']} is not a {kind}."
     if found := OUT_OF_RANGE.fullmatch(message):
+        least = f"from {found['least']} to" if found["sign"] else f"above {found['least']}, at most"
+        most = found["most"].removesuffix(".0")
+        return f"{found['value']} is out of range; it must be {least} {most}."
+    if found := TOO_SMALL.fullmatch(message):
         least = "at least" if found["sign"] == ">=" else "above"
         return f"{found['value']} is too small; it must be {least} {found['least']}."
     return message

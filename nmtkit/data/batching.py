@@ -19,7 +19,7 @@ from nmtkit.data.permutation import permute as permute
 from nmtkit.data.resampling import Pool, Resampler
 from nmtkit.data.sampling import Segment, WeightedOrder
 from nmtkit.data.term_augmentation import TermAugmenter
-from nmtkit.errors import DataError
+from nmtkit.errors import DataError, counted
 
 Ids = npt.NDArray[np.int64]
 
@@ -187,9 +187,9 @@ class Batches:
         pairs = sum(pairs for pairs, _ in self.segments)
         if self.segments and pairs != len(self.corpus):
             raise DataError(
-                f"{self.corpus.src.stem}: {len(self.corpus)} training pairs, but the corpora of the"
-                f" manifest have {pairs}, so that their weights cannot be used; prepare the folder"
-                " again"
+                f"{self.corpus.src.stem}: {counted(len(self.corpus), 'training pair')}, but the"
+                f" corpora of the manifest have {pairs}, so that their weights cannot be used;"
+                " prepare the folder again"
             )
 
     def _check_max_length(self) -> None:

@@ -48,7 +48,8 @@ def parse_srt(data: bytes, name: str, options: DocumentOptions) -> Document:
     text, encoding = decode(data, name, legacy_encoding(data))
     newline = newline_of(text)
     segments = [_segment(group, newline) for group in _groups(_subtitles(text))]
-    return Document(text, encoding, segments)
+    warnings = [] if segments else [(1, "no subtitles here; the file was left as it is")]
+    return Document(text, encoding, segments, warnings)
 
 
 def _subtitles(text: str) -> Iterator[_Subtitle]:

@@ -269,7 +269,8 @@ def _sentence_values(
     if by == "length":
         return [len(words) for words in sentences]
     if vocabulary is None:
-        raise ConfigError(f"{VALUE_NAMES[by]} of the {side} need its vocabulary; give it")
+        option = {"source": "--src-vocab", "reference": "--tgt-vocab"}[side]
+        raise ConfigError(f"{VALUE_NAMES[by]} of the {side} need its vocabulary; give {option}")
     if by == "unknown":
         return [sum(word not in vocabulary for word in words) for words in sentences]
     return [_mean_rank(words, vocabulary) for words in sentences]

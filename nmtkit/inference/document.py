@@ -20,6 +20,7 @@ from nmtkit.documents.formats import FORMATS as FORMATS
 from nmtkit.documents.formats import format_of as format_of
 from nmtkit.documents.formats import parse_document
 from nmtkit.documents.inline import parse_segment
+from nmtkit.errors import refuse_other
 from nmtkit.inference.markup_translator import MarkupTranslator, own_table, read_patterns
 from nmtkit.inference.translation import Translation
 from nmtkit.inference.translator import Translator
@@ -75,7 +76,9 @@ def translate_document(
     :raises ConfigError: there is no such format.
     :raises DataError: the file cannot be read, or its encoding lacks a character of a translation.
     :raises ModelError: the file has markup or placeholders, and the model has no attention.
+    :raises TypeError: `data` is no bytes.
     """
+    refuse_other(data, bytes, "data")
     text = translator.ensemble.first.config.text
     options = DocumentOptions(text.src_language, text.tgt_language, columns, reviewed, retranslate)
     document = parse_document(data, format, name, options)
@@ -225,7 +228,7 @@ class _DocumentTranslator:
         if not translation.finished:
             self._warn(line, "the translation is unfinished: it reached the maximum length")
         for term in translation.missing_terms:
-            self._warn(line, f"no translation of '{term}'")
+            self._warn(line, self._translator.describe_missing([term]))
 
     def _warn(self, line: int, message: str) -> None:
         self._warnings.append((line, message))

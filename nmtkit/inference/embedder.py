@@ -116,6 +116,6 @@ class Embedder:
         if not isinstance(self._loaded.model, HasSourceVectors):
             raise ModelError(
                 "a language model reads no source, so it has vectors of target words only; use"
-                " --words target, or a model that translates"
+                " --vocabulary target, or a model that translates"
             )
         return self._loaded.model

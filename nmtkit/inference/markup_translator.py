@@ -11,6 +11,7 @@ that has (`nmtkit prepare --markup`) reads symbols in place of elements, and wri
 elements go; the weights place those that it loses or crosses.
 """
 
+import os
 import re
 from bisect import bisect_left, bisect_right
 from collections import deque
@@ -21,13 +22,14 @@ from typing import Unpack
 import numpy as np
 
 from nmtkit.config import SearchSettings
-from nmtkit.errors import DataError
+from nmtkit.errors import ConfigError, DataError
 from nmtkit.inference.stream_batching import windows
 from nmtkit.inference.translated_links import diagonal, with_translations
 from nmtkit.inference.translation import Source, Translation, aligned_words
 from nmtkit.inference.translator import Translator
 from nmtkit.inference.word_alignment import Alignment
 from nmtkit.io.fast_record import LEXICON_FILE, read_fast_record
+from nmtkit.io.inputs import STANDARD
 from nmtkit.io.lines import read_lines
 from nmtkit.model_folder import LoadedModel
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
@@ -68,6 +70,7 @@ class MarkupTranslator:
     :param protect: patterns of text that comes back as it is, as often as it is there.
     :param table: word translations, which make the alignment better; by default the table that
         `nmtkit optimize` has left in the first model's folder.
+    :raises ConfigError: there is no such markup.
     """
 
     def __init__(
@@ -79,7 +82,7 @@ class MarkupTranslator:
     ) -> None:
         self._translator = translator
         self._table = own_table(translator.ensemble.first) if table is None else table
-        self._markup = None if markup is None else Markup(markup)
+        self._markup = None if markup is None else _markup_named(markup)
         signs = [] if self._markup is None else [RAW_SIGNS]
         self._patterns = [*protect, *signs]
         self._symbols = _known_symbols(translator.ensemble.members)
@@ -258,6 +261,12 @@ def own_table(model: LoadedModel) -> TranslationTable | None:
     return TranslationTable.load(folder / LEXICON_FILE, model.src_vocab, model.tgt_vocab)
 
 
+def _markup_named(name: str) -> Markup:
+    if name not in [*Markup]:
+        raise ConfigError(f"no markup is called '{name}'; there are {', '.join(Markup)}")
+    return Markup(name)
+
+
 def read_patterns(sources: Iterable[str], placeholders: bool = False) -> list[re.Pattern[str]]:
     """Return the patterns of protected text.
 
@@ -271,6 +280,11 @@ def read_patterns(sources: Iterable[str], placeholders: bool = False) -> list[re
         if source == PLACEHOLDERS_SOURCE:
             placeholders = True
             continue
+        if not os.path.lexists(source) and source != STANDARD:
+            raise DataError(
+                f"{source}: no such file; give a file of regular expressions, or"
+                f" '{PLACEHOLDERS_SOURCE}'"
+            )
         for number, line in enumerate(read_lines(source), start=1):
             if line.strip() and not line.startswith("#"):
                 try:

@@ -7,6 +7,7 @@ with a shortlist of words (they become `<unk>`) as with subwords (they are split
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from itertools import islice
+from pathlib import Path
 
 from nmtkit.errors import DataError
 from nmtkit.io.inputs import path_to_reread
@@ -68,6 +69,12 @@ def swapped_files(
         lines = read_lines(again[0]), read_lines(again[1])
         return swapped_sides(model, (source, target), *lines, tokenized)
     return None
+
+
+def refuse_swapped(model: LoadedModel, source: str | Path, target: str | Path) -> None:
+    """Raise DataError if files look swapped: what is learned from them would spoil translations."""
+    if message := swapped_files(model, str(source), str(target)):
+        raise DataError(message)
 
 
 def known_words(

@@ -1,6 +1,6 @@
 """Terms of a glossary as constraints on the translations of lines."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -245,6 +245,25 @@ class TermFinder:
         """
         absent = self._absent(line, tokens) if line.terms else ()
         return [*(line.terms[number] for number in absent), *line.impossible]
+
+    def unwritable(self, sources: Iterable[str]) -> list[str]:
+        """Return those of some terms for whose translations the target vocabulary has no tokens.
+
+        :param sources: terms of the glossary, as it names them.
+        """
+        return [
+            source
+            for source in sources
+            if not any(self._sequences[target] for target in self._targets[source])
+        ]
+
+    @cached_property
+    def _targets(self) -> dict[str, list[str]]:
+        """Return the translations of each term."""
+        targets: dict[str, list[str]] = {}
+        for term in self._glossary.terms:
+            targets.setdefault(term.source, []).extend(term.targets)
+        return targets
 
     def may_be_kept(self, line: LineTerms, candidates: "npt.ArrayLike") -> bool:
         """Return whether each term has a translation of candidates alone.

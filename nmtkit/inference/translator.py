@@ -211,6 +211,20 @@ class Translator:
         translator._terms = finder
         return translator
 
+    def describe_missing(self, terms: Sequence[str]) -> str:
+        """Return a sentence on the terms that a translation lacks.
+
+        :param terms: as `Translation.missing_terms` has them.
+        """
+        unwritable = self._terms.unwritable(dict.fromkeys(terms)) if self._terms else []
+        sentence = f"no translation of {_quoted(terms)}"
+        if not unwritable:
+            return sentence
+        return (
+            f"{sentence}; the model's vocabulary cannot write what the glossary has for"
+            f" {_quoted(unwritable)}; give other words"
+        )
+
     def with_confidence(
         self, reverse: "Scorer | None" = None, folder: str | Path | None = None
     ) -> "Translator":
@@ -277,7 +291,7 @@ class Translator:
         :raises ConfigError: n_best is larger than a beam that was asked for, or a setting is wrong.
         :raises DataError: there are more or fewer prefixes than lines.
         :raises ModelError: alignments are requested and the model has none.
-        :raises TypeError: `lines` is a single string.
+        :raises TypeError: `lines` is a single string, or one of them is no string.
         """
         refuse_string(lines, "lines")
         translator = self.with_search(**search) if search else self
@@ -422,6 +436,10 @@ def _term_likelihood_of(ensemble: Ensemble) -> "Callable[[], TermLikelihood]":
         return TermLikelihood(ensemble)
 
     return likelihood
+
+
+def _quoted(terms: Iterable[str]) -> str:
+    return ", ".join(f"'{term}'" for term in terms)
 
 
 def _by_line(lines: int, shares: list[Batches], hypotheses: list[list[NBest]]) -> list[NBest]:

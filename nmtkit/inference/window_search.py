@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 
 from nmtkit.config import SearchConfig
+from nmtkit.errors import refuse_other
 from nmtkit.inference.ensemble import CandidateLists, Ensemble, SourceTokens
 from nmtkit.inference.stream_batching import Batches, WindowDone
 from nmtkit.inference.translation import (
@@ -130,8 +131,11 @@ class WindowSearch:
 
         :param first: index of the first line among all.
         :param done: marks the lines that are searched.
+        :raises TypeError: a line is no string.
         """
         lines = [line for line, _ in pairs]
+        for line in lines:
+            refuse_other(line, str, "each of lines")
         names = [self._find_names(line, tokenized) for line in lines]
         sources = [
             self._ensemble.source_tokens(line, tokenized, own)

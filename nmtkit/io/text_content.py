@@ -148,10 +148,10 @@ def check_text(head: bytes, name: str, complete: bool = False) -> None:
     """
     if found := describe(head, complete):
         what, remedy = found
-        raise DataError(f"{name}: looks like {what}; {remedy.replace('FILE', name)}")
+        raise DataError(f"{_shown(name)}: looks like {what}; {remedy.replace('FILE', name)}")
     if markup := _MARKUP.match(head[:200]):
         kind = "a page of HTML, as failed downloads are" if markup[1] else "XML"
-        logger.warning("%s: looks like %s; it is read as lines of plain text", name, kind)
+        logger.warning("%s: looks like %s; it is read as lines of plain text", _shown(name), kind)
 
 
 def describe(head: bytes, complete: bool = False) -> tuple[str, str] | None:
@@ -195,4 +195,9 @@ def _unicode_form(head: bytes) -> str | None:
 @lru_cache(maxsize=1024)
 def _log_once(name: str, what: str) -> None:
     """Log what was done to an input; some commands read an input several times."""
-    logger.info("%s: %s", "stdin" if name == "-" else name, what)
+    logger.info("%s: %s", _shown(name), what)
+
+
+def _shown(name: str) -> str:
+    """Return the name of an input in messages."""
+    return "stdin" if name == "-" else name

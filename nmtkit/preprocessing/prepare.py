@@ -98,7 +98,8 @@ def prepare(
     :return: the manifest.
     :raises ConfigError: settings contradict each other, a language is no code of ISO 639, or a test
         set's name is invalid.
-    :raises DataError: a file cannot be read, is not UTF-8, or the sides differ in length.
+    :raises DataError: a file cannot be read, is not UTF-8, the sides differ in length, no training
+        pair is left, or a dev or test set has no pairs.
     :raises OutputError: the folder exists and `force` is not given, or it is not a prepared folder.
     """
     settings.check()
@@ -207,13 +208,24 @@ class _FolderWriter:
             self.leak_index.unlink()
 
     def _compare_with(self, splits: Mapping[str, Sequence[TrainingCorpus]]) -> None:
-        """Have training pairs looked up in the dev and test sets."""
+        """Have training pairs looked up in the dev and test sets.
+
+        :raises DataError: one of them has no pairs.
+        """
         others = {name: corpora[0] for name, corpora in splits.items() if name != "train"}
+        for name, corpus in others.items():  # before the long work on the training data
+            self._refuse_empty(name, corpus)
         columns = next((corpus.columns for corpus in others.values()), (1, 2))
         sets = {name: corpus.files for name, corpus in others.items()}
         text, path = self.settings.text, self.folder / INDEX_FILE
         if write_index(path, sets, (text.src_language, text.tgt_language), columns):
             self.leak_index = path
+
+    def _refuse_empty(self, name: str, corpus: TrainingCorpus) -> None:
+        if next(read_corpus(corpus, self.settings, 1), None) is None:
+            files = ", ".join(map(str, corpus.files))
+            kind = "dev set" if name == "dev" else f"test set '{name}'"
+            raise DataError(f"{files}: the {kind} has no pairs; give files with some, or none")
 
     def _open(self, corpora: Sequence[TrainingCorpus]) -> list[TrainingCorpus]:
         """Return corpora whose files are read once, with their checksums."""

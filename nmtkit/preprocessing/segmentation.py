@@ -12,7 +12,7 @@ from typing import Any, Literal
 from unicodedata import is_normalized
 
 from nmtkit.config import TextConfig
-from nmtkit.errors import ConfigError
+from nmtkit.errors import ConfigError, counted
 from nmtkit.preprocessing.settings import AUTO, PrepareSettings
 from nmtkit.text.languages import has_moses_rules
 from nmtkit.text.normalizer import Normalizer
@@ -184,7 +184,7 @@ def choose_size(settings: PrepareSettings, pairs: int) -> PrepareSettings:
     if settings.merges or settings.codes or settings.text.subwords == "none":
         return settings
     size = next((size for limit, size in SIZES if pairs < limit), LARGEST_SIZE)
-    logger.info("%s training pairs: subwords of size %s", f"{pairs:,}", f"{size:,}")
+    logger.info("%s: subwords of size %s", counted(pairs, "training pair"), f"{size:,}")
     return dataclasses.replace(settings, merges=size)
 
 

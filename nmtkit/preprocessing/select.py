@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nmtkit.errors import ConfigError, DataError
+from nmtkit.errors import ConfigError, DataError, counted
 from nmtkit.io.inputs import Source, copy_pipes, refuse_repeated_pipes
 from nmtkit.io.lines import open_output
 from nmtkit.io.temporary import temporary_folder
@@ -219,7 +219,7 @@ class _PairSelector:
         )
         texts = self._tokenize(self.settings, blocks)
         if not texts[0]:
-            raise DataError(f"{files[0]}, {files[1]}: no pair has words on both sides")
+            raise _without_words(files)
         self.words = sum(line.count(" ") + 1 for line in texts[0])
         for name, lines in zip(self.names, texts, strict=True):
             vocabulary = repeated_words(lines)
@@ -227,8 +227,8 @@ class _PairSelector:
             self.vocabularies.append(vocabulary)
             self.domain.append(token_ids(vocabulary, lines))
         logger.info(
-            "domain: %s pairs, %s words; %s distinct words occur at least twice",
-            f"{len(texts[0]):,}", f"{self.words:,}",
+            "domain: %s, %s; %s distinct words occur at least twice",
+            counted(len(texts[0]), "pair"), counted(self.words, "word"),
             " and ".join(f"{len(vocabulary) - 2:,}" for vocabulary in self.vocabularies),
         )  # fmt: skip
 
@@ -301,7 +301,7 @@ class _PairSelector:
             )
         ]
         if not len(dev_ids[0]):
-            raise DataError(f"{dev[0]}, {dev[1]}: no pair has words on both sides")
+            raise _without_words(dev)
         all_words = _summarize(records, SELECT_ALL).words
         sizes = subset_sizes(self.words, min(all_words, MAX_SUBSET_WORDS))
         largest = find_cutoff(records, sizes[-1], "words")
@@ -398,6 +398,12 @@ def _summarize(records: Records, cutoff: Cutoff) -> Selection:
             " more words than requested"
         )
     return Selection(len(records), pairs, words, cutoff)
+
+
+def _without_words(files: Bitext) -> DataError:
+    return DataError(
+        f"{files[0]}, {files[1]}: no pair has words on both sides; give files with text"
+    )
 
 
 def _log(selection: Selection) -> None:

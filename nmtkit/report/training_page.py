@@ -54,10 +54,12 @@ class TrainingPage:
     """Writes the page; a `TrainingWatcher`.
 
     :param path: the page.
-    :raises OutputError: another file is there.
+    :param model: folder that the training makes, in which the page may be; if it is given, any
+        other folder of the page must be there already.
+    :raises OutputError: another file is there, or the folder of the page is missing.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, model: Path | None = None) -> None:
         self.path = path
         self._samples: list[tuple[int, list[DevSample]]] = []
         self._training: tuple[Path, Config] | None = None
@@ -68,6 +70,9 @@ class TrainingPage:
             raise OutputError(
                 f"{path}: exists already and is no page of 'nmtkit train'; give another file"
             )
+        folder = path.resolve().parent
+        if model is not None and not folder.is_dir() and folder != model.resolve():
+            raise OutputError(f"{path}: its folder does not exist; make it first")
 
     def start(self, folder: Path, config: Config, plan: Sequence[str] = ()) -> None:
         """Write the page without curves.

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 from torch import Tensor
 
 from nmtkit.config import SearchConfig
+from nmtkit.config_ranges import MAX_BEAM, MAX_LENGTH_PENALTY, MAX_LENGTH_RATIO
 from nmtkit.errors import ConfigError
 from nmtkit.search.next_token import TokenMask
 
@@ -21,9 +22,6 @@ GROWTH = 0.7
 """Further tokens by which it may grow, times the square root of its length. With 2 and 0.7, 1 of
 7,562 searches (beams 5 and 12, two corpora, sentences and paragraphs of up to 190 tokens) ended
 before its result; with 2 and 0.5, 2 of them."""
-
-MAX_LENGTH_PENALTY = 10
-"""Exponents in use are about 1; the power of a length has to be a finite number."""
 
 MAX_LOG_PROB = 1e-3
 """Upper limit of log-probabilities, which rounding may lift above 0."""
@@ -43,8 +41,8 @@ def check_settings(settings: SearchConfig, n_best: int) -> None:
 
     :raises ConfigError: a setting is out of range, or n_best is larger than the beam.
     """
-    if settings.beam < 1:
-        raise ConfigError(f"the beam must hold at least 1 hypothesis, not {settings.beam}")
+    if not 1 <= settings.beam <= MAX_BEAM:
+        raise ConfigError(f"the beam must be from 1 to {MAX_BEAM:,}, not {settings.beam}")
     if not 1 <= n_best <= settings.beam:
         raise ConfigError(
             f"{n_best} translations of each line cannot come from a beam of {settings.beam}, which"
@@ -55,15 +53,18 @@ def check_settings(settings: SearchConfig, n_best: int) -> None:
         )
     if not 0 <= settings.length_penalty <= MAX_LENGTH_PENALTY:
         raise ConfigError(
-            f"the length penalty must be from 0 to {MAX_LENGTH_PENALTY}, not"
+            f"the length penalty must be from 0 to {MAX_LENGTH_PENALTY:g}, not"
             f" {settings.length_penalty}"
         )
     if not 0 <= settings.coverage_penalty < float("inf"):
         raise ConfigError(
             f"the coverage penalty must be 0 or more, not {settings.coverage_penalty}"
         )
-    if not 0 < settings.max_length_ratio < float("inf"):
-        raise ConfigError(f"the length ratio must be above 0, not {settings.max_length_ratio}")
+    if not 0 < settings.max_length_ratio <= MAX_LENGTH_RATIO:
+        raise ConfigError(
+            f"the maximum length ratio must be above 0 and at most {MAX_LENGTH_RATIO:g}, not"
+            f" {settings.max_length_ratio}"
+        )
     if not 0 <= settings.min_length_ratio <= settings.max_length_ratio:
         raise ConfigError(
             f"the minimum length ratio must be from 0 to the maximum, {settings.max_length_ratio},"

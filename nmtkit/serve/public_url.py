@@ -1,11 +1,17 @@
-"""The address under which clients reach the server, if a proxy stands before it."""
+"""Addresses on the command line: that of the server behind a proxy, and origins of web pages."""
 
+import re
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from nmtkit.errors import ConfigError
 
 PORTS = {"http": 80, "https": 443}
+
+OTHER_ORIGINS = ("*", "null")
+"""What --cors takes for any page, and for pages without an origin, as from files."""
+
+_ORIGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]+)?")
 
 
 class PublicUrl(NamedTuple):
@@ -34,11 +40,35 @@ def parse_public_url(text: str) -> PublicUrl:
         raise _wrong(text)
     if "?" in text or "#" in text:
         raise _wrong(text)
-    name = f"[{host}]" if ":" in host else host
-    if port is not None and port != PORTS[parts.scheme]:
-        name = f"{name}:{port}"
-    origin = f"{parts.scheme}://{name}"
+    origin = _origin(parts.scheme, host, port)
     return PublicUrl(origin + parts.path.rstrip("/"), host, origin)
+
+
+def parse_origin(text: str) -> str:
+    """Return an origin of web pages as browsers send it: `https://example.org`, `null`, or `*`.
+
+    :raises ConfigError: it is not an origin, which has no path.
+    """
+    if text in OTHER_ORIGINS:
+        return text
+    try:
+        parts = urlsplit(text)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host = port = None
+    if not host or not _ORIGIN.fullmatch(text):
+        raise ConfigError(
+            f"--cors {text}: not an origin such as https://example.org or http://localhost:8080;"
+            " give one without a path, or '*' for any"
+        )
+    return _origin(parts.scheme, host, port)
+
+
+def _origin(scheme: str, host: str, port: int | None) -> str:
+    name = f"[{host}]" if ":" in host else host
+    return (
+        f"{scheme}://{name}" if port in (None, PORTS.get(scheme)) else f"{scheme}://{name}:{port}"
+    )
 
 
 def _wrong(text: str) -> ConfigError:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nmtkit.errors import DataError
+from nmtkit.errors import DataError, counted
 from nmtkit.evaluation.metrics import References
 from nmtkit.progress_bar import ProgressBar
 from nmtkit.smt.feature_matrix import FeatureColumns, Vector
@@ -117,10 +117,10 @@ def _log_list(tuning: TuningList, path: str | None) -> None:
     """
     sentences = len(tuning.offsets) - 1
     log.info(
-        "%d hypotheses of %d sentences, %d features",
+        "%d hypotheses of %s, %s",
         len(tuning.features),
-        sentences,
-        tuning.columns.width,
+        counted(sentences, "sentence"),
+        counted(tuning.columns.width, "feature"),
     )
     if path is None:
         return

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
 
+from nmtkit.errors import DataError
 from nmtkit.text.characters import as_ranges, combining_characters
 from nmtkit.text.scripts import IDEOGRAPHIC, KANA, UNSPACED_ALPHABETIC
 
@@ -74,6 +75,7 @@ class Glossary:
     """Finds the terms of lines.
 
     :param terms: of equal ones that are found, the first counts, or one that is case-sensitive.
+    :raises DataError: a term has neither translations nor forbidden words.
     """
 
     def __init__(self, terms: Iterable[Term]) -> None:
@@ -84,6 +86,8 @@ class Glossary:
         exact = (term for term in self.terms if term.case_sensitive)
         self._exact = {word for term in exact for word in term.forbidden}
         for term in self.terms:
+            if not term.targets and not term.forbidden:
+                raise DataError(f"the term '{term.source}' has no translation; give at least one")
             if term.source:
                 self._add(term)
             else:

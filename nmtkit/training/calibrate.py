@@ -26,6 +26,7 @@ from nmtkit.inference.confidence.features import SENTENCE_FEATURES, WORD_FEATURE
 from nmtkit.inference.confidence.logistic import CrossValidated, cross_validate
 from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.scorer import Scorer
+from nmtkit.inference.side_check import refuse_swapped
 from nmtkit.inference.translation import Translation
 from nmtkit.inference.translator import Translator
 from nmtkit.io.calibration_record import CalibrationRecord, write_calibration
@@ -86,12 +87,14 @@ def calibrate(
     :param batch_size: sentences searched together.
     :param params: which parameters: "best", "last", or a file; those that will translate.
     :raises ConfigError: `good` is neither.
-    :raises DataError: a file cannot be read, files differ in length, or too few lines have words.
+    :raises DataError: a file cannot be read, files differ in length, too few lines have words, or
+        source and target look swapped.
     :raises ModelError: a model cannot be loaded, or its parameters have no checksum.
     """
     threshold = parse_good(good)
     ensemble = Ensemble.load(folders, device, params)
     checksums = _checksums(ensemble)
+    refuse_swapped(ensemble.first, *dev)
     pairs = [(src, tgt) for src, tgt in read_parallel(*dev) if src.strip() and tgt.strip()]
     if len(pairs) < MIN_PAIRS:
         raise DataError(
@@ -124,7 +127,9 @@ def parse_good(good: str) -> float | None:
         return None
     match = _THRESHOLD.fullmatch(good.strip())
     if match is None or float(match[1]) > 100:
-        raise ConfigError(f"--good {good}: neither 'median' nor a threshold such as 'chrF>=60'")
+        raise ConfigError(
+            f"--good {good}: neither 'median' nor a threshold up to 100 such as 'chrF>=60'"
+        )
     return float(match[1])
 
 

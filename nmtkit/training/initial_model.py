@@ -32,13 +32,12 @@ from nmtkit.io.parameters import (
 from nmtkit.model_folder import (
     SUMMED_FILES,
     build_model,
-    prepared_files,
+    other_subwords,
     read_config,
     read_vocabularies,
     shortlists,
 )
 from nmtkit.models import model_name
-from nmtkit.text.subword import METHODS
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.provenance import INITIAL_KEY, read_provenance
 from nmtkit.training.resume_checks import check_nothing_missing
@@ -171,16 +170,14 @@ class InitialModel:
 
     def _check_subwords(self, theirs: Config, config: Config, prepared: Path) -> None:
         """Raise DataError unless words are split by the same subword models."""
-        names = [f"{method}.{side}" for method in METHODS for side in ("src", "tgt")]
-        old = prepared_files(self.folder, theirs.text, ("src", "tgt"))
-        new = prepared_files(prepared, config.text, config.data.sides)
-        for name in names:
-            if old.get(name) != new.get(name):
-                raise DataError(
-                    f"{prepared}: words are split in another way than by {self.folder / name}, the"
-                    " subwords of the model whose parameters the training starts from;"
-                    f" {PREPARE_ALIKE}"
-                )
+        sides = config.data.sides
+        name = other_subwords(self.folder, theirs.text, prepared, config.text, sides)
+        if name is not None:
+            raise DataError(
+                f"{prepared}: words are split in another way than by {self.folder / name}, the"
+                " subwords of the model whose parameters the training starts from;"
+                f" {PREPARE_ALIKE}"
+            )
 
     def _check_model(self, theirs: Config, config: Config, model: torch.nn.Module) -> None:
         """Raise ConfigError unless the settings make the model that the parameters are of."""

@@ -19,6 +19,7 @@ from nmtkit.evaluation.metrics import evaluate
 from nmtkit.inference.aligner import Aligner
 from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.scorer import Scorer
+from nmtkit.inference.side_check import refuse_swapped
 from nmtkit.inference.translator import Translator
 from nmtkit.io.atomic import atomic_path
 from nmtkit.io.fast_record import LEXICON_FILE, FastRecord, write_fast_record
@@ -92,7 +93,8 @@ def optimize(
     :param max_loss: largest loss of BLEU in percent, sacreBLEU's on the dev set.
     :param params: which parameters: "best", "last", or a file; those that will translate.
     :raises ModelError: every way loses more than `max_loss`; or the model has no attention.
-    :raises DataError: a file cannot be read, files differ in length, or the dev set is empty.
+    :raises DataError: a file cannot be read, files differ in length, the dev set is empty, or
+        source and target look swapped.
     """
     folder = Path(folder)
     model = load_model(folder, "cpu", params)
@@ -100,6 +102,8 @@ def optimize(
     checksum = read_metadata(model.path).get(CHECKSUM_KEY)
     if not isinstance(checksum, str):
         raise ModelError(f"{model.path}: has no checksum; save the parameters again by training")
+    for files in (train, dev):
+        refuse_swapped(model, *files)
     pairs = list(read_parallel(*dev))
     if not pairs:
         raise DataError(f"{dev[0]}: the dev set is empty")
@@ -153,10 +157,16 @@ def write_lexicon(
 ) -> None:
     """Write the table of word translations by the model's own links.
 
+    :raises DataError: the files have no pair with words on both sides.
     :raises ModelError: the model has no attention.
     """
     counts = LinkCounts()
     pairs = spaced_pairs(train, max_pairs)
+    if not pairs:
+        raise DataError(
+            f"{train[0]}, {train[1]}: no pair has words on both sides; give the model's training"
+            " text, or text like it"
+        )
     bar = ProgressBar("align", "pairs", len(pairs))
     alignments = aligner.align(bar.run(pairs), counts=counts)
     for number, _ in zip(count(1), alignments, strict=False):

@@ -115,7 +115,7 @@ class CorpusFigures(NamedTuple):
     pairs: sentence pairs. src_tokens, tgt_tokens: tokens of an epoch, `</s>` counted.
     src_words, tgt_words: sizes of the vocabularies. dev_tokens: target tokens of the dev set.
     draws_words: the softmax of a large vocabulary may be over drawn words. The host draws them, so
-    that on an NVIDIA GPU, which computes batches by CUDA graphs, it is over all words.
+    that on a GPU that computes batches by CUDA graphs it is over all words.
     """
 
     pairs: int

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from nmtkit.config import Config, DataConfig
+from nmtkit.config_io import toml_value
 from nmtkit.data.corpus import Corpus
 from nmtkit.errors import ConfigError, DataError
 from nmtkit.io.checksums import check_sums
@@ -35,6 +36,7 @@ CHANGEABLE_SETTINGS = {
     "training.time_limit",
     "training.schedule",
     "training.keep_checkpoints",
+    "training.cuda_graphs",
 }
 """Settings of training that may differ when a training is resumed, besides those of search."""
 
@@ -143,6 +145,6 @@ def _check_same_settings(old: Config, new: Config, folder: Path) -> None:
                 if section == "text":
                     remedy = f"use --force to start anew, or --from {folder} with another --output"
                 raise ConfigError(
-                    f"{folder}: was started with {section}.{name} = {values[0]!r}, now it is "
-                    f"{values[1]!r}; {remedy}"
+                    f"{folder}: was started with {section}.{name} = {toml_value(values[0])}, now"
+                    f" it is {toml_value(values[1])}; {remedy}"
                 )

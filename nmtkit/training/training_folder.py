@@ -10,6 +10,7 @@ from typing import Any
 
 from nmtkit.config import Config, TextConfig
 from nmtkit.data.manifest import read_manifest, text_config
+from nmtkit.durations import format_duration
 from nmtkit.errors import ConfigError, ModelError
 from nmtkit.io.atomic import check_can_make, is_free, remove_folder
 from nmtkit.io.folder_files import check_folder
@@ -68,6 +69,10 @@ class TrainingRequest:
     def names_settings(self) -> bool:
         """Return whether it says which settings the training begins with."""
         return bool(self.recipe or self.config_file or self.initial)
+
+
+MUCH_LONGER = 4
+"""Times the time of a plan, from which on another plan is better than to go on with it."""
 
 
 class TrainingFolder:
@@ -176,7 +181,24 @@ class TrainingFolder:
         else:
             training = with_time(config.training, self.request.seconds, old)
         self.goes_on = old is not None and bool(old.schedule) and training.schedule != old.schedule
+        if old is not None and self.goes_on:
+            self._warn_of_short_plan(old.time_limit)
         return dataclasses.replace(config, training=training)
+
+    def _warn_of_short_plan(self, planned: float) -> None:
+        """Warn if the training was planned for much less time than it has now.
+
+        :param planned: seconds; 0 if it was not planned for a time.
+        """
+        seconds = self.request.seconds or 0.0
+        if planned and seconds >= MUCH_LONGER * planned:
+            log.warning(
+                "%s: keeps the size, dropout and batches that were planned for %s; give another"
+                " --output to have them planned for %s",
+                self.request.output,
+                format_duration(planned),
+                format_duration(seconds),
+            )
 
     def _named_recipe(self) -> str | None:
         """Return the recipe that the settings began with, by name or by default."""

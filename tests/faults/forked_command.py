@@ -67,7 +67,7 @@ def preload() -> None:
     for module in pkgutil.walk_packages(nmtkit.__path__, "nmtkit."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
-    for name in ("torch._dynamo", "sklearn.manifold", "matplotlib.figure", "jinja2", "sacrebleu"):
+    for name in ("torch._dynamo", "sklearn.manifold", "matplotlib.figure", "sacrebleu"):
         try:
             importlib.import_module(name)
         except ImportError:

@@ -60,7 +60,6 @@ PRELOADED = (
     "matplotlib.figure",
     "sklearn.decomposition",
     "sklearn.manifold",
-    "jinja2",
 )
 """Modules that some commands import slowly, if they are installed."""
 

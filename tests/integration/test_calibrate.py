@@ -38,6 +38,13 @@ def test_the_file_is_small_and_its_figures_are_said(folder, corpus, nmtkit):
     assert nmtkit("check", folder).stdout.endswith(" checked, no errors\n")
 
 
+def test_swapped_sides_are_refused(model, corpus, nmtkit, tmp_path):
+    folder = shutil.copytree(model, tmp_path / "swapped")
+    files = corpus / "train.fr", corpus / "train.en"
+    assert "look swapped" in nmtkit("calibrate", folder, "--dev", *files, status=1).stderr
+    assert not (folder / CALIBRATION_FILE).exists()
+
+
 def test_confidences_stand_before_translations(calibrated, nmtkit):
     plain = nmtkit("translate", "-m", calibrated, input=TEXT).stdout.splitlines()
     both = nmtkit("translate", "-m", calibrated, "--confidence", "--scores", input=TEXT).stdout

@@ -242,7 +242,7 @@ def test_warnings_concern_only_the_metrics_computed(run: Run) -> None:
         (["good", "ref", "--by", "length"], "lengths of the source need the source"),
         (
             ["good", "ref", "--by", "rank", "--of", "reference"],
-            "word ranks of the reference need its vocabulary",
+            "word ranks of the reference need its vocabulary; give --tgt-vocab",
         ),
         (["good", "ref", "--no-unk"], "unknown words of the source need the source"),
         (["good", "ref", "--length", "90-99", "--source", "src"], "none of the 60 sentences"),

@@ -49,6 +49,10 @@ def test_parts_are_protected_without_markup(translate: Nmtkit, tmp_path: Path) -
 def test_a_wrong_pattern_is_named(translate: Nmtkit, tmp_path: Path) -> None:
     patterns = tmp_path / "patterns"
     patterns.write_text("ok\n(\n")
+    message = translate(LINES, "--protect", "placeholder", status=1).stderr
+    assert "placeholder: no such file; give a file of regular expressions, or 'placeholders'" in (
+        message
+    )
     message = translate(LINES, "--protect", patterns, status=1).stderr
     assert "patterns:2: not a regular expression" in message
 

@@ -51,6 +51,27 @@ def test_a_table_of_fewer_pairs_is_smaller(optimize, folder, trials):
     assert sizes[0] < sizes[1]
 
 
+@pytest.mark.parametrize("swapped", ["train", "dev"])
+def test_swapped_sides_spoil_nothing(nmtkit, corpus, folder, swapped):
+    """Candidates of the wrong language would cut translations short without a word."""
+    words = ["optimize", folder]
+    for name in ("train", "dev"):
+        sides = ("fr", "en") if name == swapped else ("en", "fr")
+        words += [f"--{name}", *(corpus / f"train.{side}" for side in sides)]
+    before = sorted(folder.iterdir())
+    message = nmtkit(*words, status=1).stderr
+    assert "train.fr and" in message and "look swapped" in message
+    assert sorted(folder.iterdir()) == before
+
+
+def test_training_text_without_words_is_refused_by_its_name(nmtkit, corpus, folder, tmp_path):
+    empty = tmp_path / "empty"
+    empty.touch()
+    dev = ["--dev", corpus / "dev.en", corpus / "dev.fr"]
+    message = nmtkit("optimize", folder, "--train", empty, empty, *dev, status=1).stderr
+    assert f"{empty}, {empty}: no pair has words on both sides" in message
+
+
 def test_fast_says_what_is_missing(nmtkit, folder):
     fast = nmtkit("translate", "-m", folder, "--fast", input="one two\n")
     assert fast.stdout == nmtkit("translate", "-m", folder, input="one two\n").stdout

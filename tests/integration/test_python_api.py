@@ -10,6 +10,7 @@ import nmtkit
 from nmtkit import (
     Aligner,
     Embedder,
+    MarkupTranslator,
     Scorer,
     Segmenter,
     Translator,
@@ -18,6 +19,7 @@ from nmtkit import (
     prepare,
     select,
     train,
+    translate_document,
 )
 from nmtkit.config import SearchConfig, SearchSettings
 from nmtkit.errors import ConfigError, NmtkitError
@@ -132,6 +134,20 @@ def test_a_users_mistake_is_an_nmtkit_error(tmp_path):
     assert issubclass(nmtkit.ConfigError, NmtkitError)
     with pytest.raises(NmtkitError, match="nowhere"):
         Translator.load(tmp_path / "nowhere")
+
+
+def test_a_markup_that_does_not_exist_is_named(translator):
+    with pytest.raises(ConfigError, match="no markup is called 'md'; there are html, xml"):
+        MarkupTranslator(translator, markup="md")
+
+
+def test_other_types_are_named(translator):
+    numbers: Any = [5]
+    with pytest.raises(TypeError, match="^each of lines must be str, not int"):
+        list(translator.translate(numbers))
+    text: Any = "<p>one"
+    with pytest.raises(TypeError, match="^data must be bytes, not str"):
+        translate_document(text, "html", translator)
 
 
 def test_search_settings_have_the_fields_and_types_of_the_search_config():

@@ -247,7 +247,7 @@ def test_a_domain_is_needed(nmtkit: Nmtkit, folder: Path) -> None:
         ("domain.fr", "x\n", "--domain", "the files differ in their number of lines"),
         ("pool.fr", "x\n", "--pool", "the files differ in their number of lines"),
         ("dev.fr", "\n" * 20, "--dev", "dev.fr: no pair has words on both sides"),
-        ("domain.fr", "\n" * 40, "--domain", "domain.fr: no pair has words on both"),
+        ("domain.fr", "\n" * 40, "--domain", "domain.fr: no pair has words on both sides; give"),
         ("pool.fr", "\n" * 150, "--pool", "no pair is selected"),
     ],
 )

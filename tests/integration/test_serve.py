@@ -547,6 +547,8 @@ def test_a_model_that_cannot_be_loaded_is_one_sentence(model, tmp_path, nmtkit):
         ([model, "--keys", tmp_path / "none"], "none"),
         ([model, "--host", "203.0.113.1"], "cannot listen"),
         ([model, "--glossary", "x"], "NAME=FILE"),
+        ([model, "--cors", "foo"], "--cors foo: not an origin such as"),
+        ([model, "--timeout", "0s"], "--timeout: 0 seconds are too short"),
     ):
         assert word in nmtkit("serve", *arguments, status=1).stderr
 

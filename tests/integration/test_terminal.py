@@ -111,8 +111,8 @@ def test_a_bar_moves_while_a_window_of_lines_is_still_in_work(
     out, unit = tmp_path / "out", "pairs" if name == "align" else "lines"
     command: list[object] = [name, "-m", model, *lines, "-o", out]
     if name in ("translate", "sample"):
-        command = ["translate", "-m", model, lines[0], "-o", out, "--beam", 5]
-        command += ["--sample", 2] if name == "sample" else []
+        command = ["translate", "-m", model, lines[0], "-o", out]
+        command += ["--sample", 2] if name == "sample" else ["--beam", 5]
     elif name == "report":
         command = [name, model, "--source", lines[0], "--reference", lines[1], "-o", out]
         unit = "sentences"

@@ -50,8 +50,10 @@ def test_what_is_impossible_is_reported_with_its_line(translate: Nmtkit, tmp_pat
     path.write_text("two\t\u2603\nsix\tun\n\tun\tforbidden\n")
     result = translate(LINES, "--terms", path, "--json")
     assert len(result.stdout.splitlines()) == len(LINES)
-    assert "line 3: no translation of 'two'" in result.stderr
-    assert "line 5: no translation of 'six'" in result.stderr
+    lines = [line.partition("warning: ")[2] for line in result.stderr.splitlines()]
+    unwritable = "the model's vocabulary cannot write what the glossary has for 'two'"
+    assert f"line 3: no translation of 'two'; {unwritable}; give other words" in lines
+    assert "line 5: no translation of 'six'" in lines  # it is forbidden
     assert json.loads(result.stdout.splitlines()[2])["translations"][0]["missing_terms"] == ["two"]
 
 

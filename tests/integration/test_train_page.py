@@ -47,3 +47,12 @@ def test_another_file_is_not_replaced(prepared: Path, nmtkit: Nmtkit, tmp_path: 
     run = ["train", prepared, "-o", tmp_path / "model", "--page", tmp_path / "page.html"]
     assert "give another file" in nmtkit(*run, status=1).stderr
     assert not (tmp_path / "model").exists()
+
+
+def test_a_page_in_a_missing_folder_is_refused_at_once(
+    prepared: Path, nmtkit: Nmtkit, tmp_path: Path
+) -> None:
+    run = ["train", prepared, "-o", tmp_path / "model", "--page", tmp_path / "none" / "page.html"]
+    result = nmtkit(*run, status=1)
+    assert result.stderr.count("\n") == 1 and "its folder does not exist" in result.stderr
+    assert not (tmp_path / "model").exists()

@@ -59,7 +59,7 @@ def test_what_is_no_text_is_not_translated(nmtkit, model):
     ):
         result = nmtkit("translate", "-m", model, "--device", "cpu", input=data, status=1)
         assert result.stdout == ""
-        assert f"error: -: looks like {kind}" in result.stderr
+        assert f"error: stdin: looks like {kind}" in result.stderr
 
 
 def test_results_do_not_depend_on_neighbours_or_batch_size(translate):
@@ -383,6 +383,19 @@ def test_a_folder_that_is_not_a_model_is_reported(nmtkit, tmp_path):
 )
 def test_invalid_options_are_wrong_usage(translate, options):
     assert translate(LINES, *options, status=2).stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--sample", 2, "--beam", 3], "--sample and --beam exclude each other: samples are drawn"),
+        (["--sample", 2, "--beam-mode", "bounded"], "--sample and --beam-mode exclude each other"),
+        (["--sample", 2, "--stop", "exact"], "--sample and --stop exclude each other"),
+        (["--seed", 2], "--seed needs --sample, --segment random or --segment random-confidence."),
+    ],
+)
+def test_options_of_search_and_of_samples_are_not_ignored(translate, options, message):
+    assert message in translate(LINES, *options, status=2).stderr
 
 
 def test_bars_in_a_translation_are_escaped_in_the_n_best_format():

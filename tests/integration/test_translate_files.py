@@ -65,6 +65,12 @@ def test_columns_are_chosen(translate_file: Nmtkit) -> None:
     assert "x.tsv:2: has no column 2; it was left as it is" in result.stderr
 
 
+def test_a_file_without_subtitles_gives_a_warning(translate_file: Nmtkit) -> None:
+    result = translate_file("a.txt", "one two\n", "--format", "srt")
+    assert result.stdout == "one two\n" and result.stderr.count("\n") == 1
+    assert "a.txt:1: no subtitles here; the file was left as it is" in result.stderr
+
+
 def test_stdin_is_a_file(nmtkit: Nmtkit, model: Path) -> None:
     result = nmtkit("translate", "-m", model, "--format", "md", input="```\none\n```\n")
     assert result.stdout == "```\none\n```\n"
@@ -87,6 +93,8 @@ def test_terms_and_patterns_hold(translate_file: Nmtkit, tmp_path: Path) -> None
         (["--scores"], "--scores"),
         (["--markup", "html"], "a format says what markup is"),
         (["--columns", 2, 2], "--columns is for --format tsv, not for html"),
+        (["--reviewed"], "--reviewed is for --format po and xliff, not for html"),
+        (["--retranslate"], "--retranslate is for --format po and xliff, not for html"),
     ],
 )
 def test_what_cannot_go_with_a_format_is_refused(

@@ -141,6 +141,13 @@ def test_old_names_in_a_model_folder_give_no_warning(caplog):
         ),
         ({"training": {"label_smoothing": 1.0}}, "label_smoothing must be in [0, 1)"),
         ({"training": {"max_epochs": 5, "cooldown": 6}}, "cooldown needs training.max_updates"),
+        ({"search": {"length_penalty": 20}}, "search.length_penalty must be from 0 to 10, not 20"),
+        ({"search": {"beam": 20_000}}, "search.beam must be from 1 to 10,000, not 20000"),
+        ({"search": {"max_length_ratio": 1e18}}, "must be above 0 and at most 1,000, not 1e+18"),
+        (
+            {"search": {"min_length_ratio": 3, "max_length_ratio": 2}},
+            "search.min_length_ratio must be at most search.max_length_ratio, 2, not 3",
+        ),
     ],
 )
 def test_a_mistake_is_reported_with_its_place(table, message):
@@ -161,7 +168,7 @@ def test_a_mistake_is_reported_with_its_place(table, message):
 @pytest.mark.parametrize("value", [0, -3])
 def test_counts_must_be_at_least_one(key, value):
     section, _, name = key.partition(".")
-    with pytest.raises(ConfigError, match=f"{key} must be at least 1, not {value}"):
+    with pytest.raises(ConfigError, match=f"{key} must be (at least|from) 1.*, not {value}"):
         parse_config({section: {name: value}}, "here")
     assert getattr(getattr(parse_config({section: {name: 1}}, "here"), section), name) == 1
 

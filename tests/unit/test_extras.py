@@ -18,7 +18,7 @@ REQUIREMENTS = [
     "torch>=2.6",
     'matplotlib; extra == "plots"',
     "scikit-learn>=1 ; python_version > '3' and extra == 'plots'",
-    'jinja2; extra == "report"',
+    'kenlm; extra == "kenlm"',
 ]
 
 
@@ -72,7 +72,7 @@ def test_a_folder_a_wheel_and_an_address_are_named(install, tmp_path):
 def test_without_a_place_the_packages_themselves_are_named(install, record):
     install(record)
     assert install_command("plots") == "pip install matplotlib 'scikit-learn>=1'"
-    assert install_command("report") == "pip install jinja2"
+    assert install_command("kenlm") == "pip install kenlm"
     assert installed_from() == ""
 
 

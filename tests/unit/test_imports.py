@@ -23,8 +23,9 @@ PACKAGE = Path(nmtkit.__file__).parent
 
 COMMANDS = dict(walk_commands(cli))
 
-BASE = {"config", "config_io", "durations", "seeds", "errors", "extras", "special_symbols"} | {
-    "progress_bar"
+BASE = {"config", "config_io", "config_ranges", "durations", "seeds", "errors", "extras"} | {
+    "special_symbols",
+    "progress_bar",
 }
 """Modules that every room above `models` and `text` may import."""
 
@@ -77,7 +78,8 @@ ROOMS = {
     "serve": {"serve", "inference", "preprocessing.languages", "text", "io", "nmtkit"}
     | {"documents.encoding", "documents.html_encoding", "parallel", "extras"}
     | BASE,
-    "cli": {"nmtkit", "posix", "cli", "parallel.environment", "durations", "errors", "extras"},
+    "cli": {"nmtkit", "posix", "cli", "parallel.environment", "config_ranges", "durations"}
+    | {"errors", "extras"},
     "__main__": {"cli"},
 }
 """Room -> the rooms or single modules that it may import at any time."""

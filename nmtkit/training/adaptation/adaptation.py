@@ -130,7 +130,7 @@ class Adaptation:
     def _open_replay(self) -> Replay | None:
         request = self.request
         if request.replay is not None:
-            return open_replay(request.replay, self.model)
+            return open_replay(request.replay, request.model, self.model)
         replay = find_replay(request.model, self.model)
         if replay is None:
             log.info("no training data to replay; the parameters are held near the old ones")

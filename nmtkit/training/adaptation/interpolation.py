@@ -76,16 +76,17 @@ def next_point(trials: list[Trial], safe: float) -> float | None:
     """Return the point to try next, or None if no other promises more.
 
     Downwards while the loss is too large, or while a step down wins more; then between the best
-    point and a larger one that has lost too much.
+    point and the next larger one that was tried, if one above has lost too much.
     """
     last, best = trials[-1], best_trial(trials, safe)
     if best is None:  # the loss grows about with the square
         point = last.point * min(STEP, math.sqrt(STEP * safe / last.loss))
         point = max(point, MIN_POINT)
         return point if point < last.point else None
-    too_large = [t.point for t in trials if t.point > best.point and t.loss > safe]
-    if too_large and min(too_large) - best.point > MIN_GAP:
-        return (min(too_large) + best.point) / 2
+    above = [trial.point for trial in trials if trial.point > best.point]
+    too_large = any(trial.loss > safe for trial in trials if trial.point > best.point)
+    if too_large and min(above) - best.point > MIN_GAP:
+        return (min(above) + best.point) / 2
     if best is last and not too_large and STEP * best.point >= MIN_POINT:
         return STEP * best.point
     return None

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from nmtkit.config import Config
+from nmtkit.config_io import toml_value
 from nmtkit.data.batching import Batches
 from nmtkit.data.corpus import Corpus
 from nmtkit.data.manifest import corpus_segments, read_manifest, text_config
@@ -20,7 +21,7 @@ from nmtkit.errors import ConfigError, DataError, NmtkitError
 from nmtkit.io.checksums import remembered_sha256
 from nmtkit.io.inputs import VerbatimFile
 from nmtkit.io.lines import read_lines
-from nmtkit.model_folder import LoadedModel
+from nmtkit.model_folder import LoadedModel, other_subwords
 from nmtkit.text.names import PLACEHOLDERS
 from nmtkit.training.adaptation.corrections import Pair
 from nmtkit.training.provenance import read_provenance
@@ -30,9 +31,12 @@ log = logging.getLogger("nmtkit")
 REPLAY_KEY = "replayed"
 """Key of the prepared folder's path in the provenance of an adapted model."""
 
-FREE_TEXT_SETTINGS = {"subwords", "vocabulary_threshold", "src_language", "tgt_language"}
+FREE_TEXT_SETTINGS = {"subwords", "vocabulary_threshold"}
 """Settings of the text in which replayed data may differ: they do not change what a token is, or
 are compared by themselves."""
+
+ANOTHER_FOLDER = "give the prepared folder that the model was trained on"
+"""Remedy for data that is not the model's."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +89,10 @@ def _has_placeholder(line: str) -> bool:
     return any(placeholder in line for placeholder in PLACEHOLDERS)
 
 
-def open_replay(folder: Path, model: LoadedModel) -> Replay:
+def open_replay(folder: Path, model_folder: Path, model: LoadedModel) -> Replay:
     """Open the training data of a prepared folder that the user named.
 
+    :param model_folder: that of the model.
     :raises NmtkitError: it is no prepared folder, or its text was prepared in another way.
     """
     theirs, ours = text_config(read_manifest(folder), folder), model.config.text
@@ -99,11 +104,17 @@ def open_replay(folder: Path, model: LoadedModel) -> Replay:
         values = getattr(theirs, field.name), getattr(ours, field.name)
         if field.name not in FREE_TEXT_SETTINGS and values[0] != values[1]:
             raise ConfigError(
-                f"{folder}: text.{field.name} is {values[0]!r}, but {values[1]!r} in the model;"
-                " give the prepared folder that it was trained on"
+                f"{folder}: text.{field.name} is {toml_value(values[0])}, but"
+                f" {toml_value(values[1])} in the model; {ANOTHER_FOLDER}"
             )
+    sides = model.config.data.sides
+    if name := other_subwords(model_folder, ours, folder, theirs, sides):
+        raise DataError(
+            f"{folder}: words are split in another way than by {model_folder / name}, the model's"
+            f" subwords; {ANOTHER_FOLDER}"
+        )
     vocabularies = model.src_vocab, model.tgt_vocab
-    corpus = Corpus.open(folder, "train", vocabularies, model.config.data.sides)
+    corpus = Corpus.open(folder, "train", vocabularies, sides)
     if not len(corpus):
         raise DataError(f"{folder}: has no training pairs; give the folder of the training")
     return Replay(folder, corpus)
@@ -113,7 +124,7 @@ def find_replay(model_folder: Path, model: LoadedModel) -> Replay | None:
     """Open the data that a model was trained on, if it is still where it was, unchanged."""
     try:
         folder = recorded_data(model_folder)
-        return None if folder is None else open_replay(folder, model)
+        return None if folder is None else open_replay(folder, model_folder, model)
     except (NmtkitError, OSError) as error:
         log.info("the model's training data cannot be used: %s", error)
         return None

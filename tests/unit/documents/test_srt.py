@@ -152,3 +152,10 @@ def test_a_number_before_a_time_is_no_text() -> None:
 def test_files_of_windows_are_read() -> None:
     data = SUBTITLES.replace("Bye", "Café").encode("cp1252")
     assert translated(data, "srt").data == data
+
+
+def test_a_file_without_subtitles_is_left_and_reported() -> None:
+    result = translated("one two\n\nthree\n", "srt", str.upper)
+    assert result.data == b"one two\n\nthree\n"
+    assert result.warnings == [(1, "no subtitles here; the file was left as it is")]
+    assert not translated(SUBTITLES, "srt", str.upper).warnings

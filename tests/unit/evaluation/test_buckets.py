@@ -223,7 +223,7 @@ def test_each_side_has_its_own_retokenizer() -> None:
 def test_missing_texts_and_vocabularies_are_reported() -> None:
     with pytest.raises(ConfigError, match="lengths of the source need the source"):
         bucket_values("length", "both", EvaluationSet(["a"]))
-    with pytest.raises(ConfigError, match="word ranks of the reference need its vocabulary"):
+    with pytest.raises(ConfigError, match="the reference need its vocabulary; give --tgt-vocab"):
         bucket_values("rank", "reference", EvaluationSet(["a"]))
 
 

@@ -69,7 +69,7 @@ def test_a_language_model_has_target_word_vectors_only(make_model):
         lambda: list(Embedder(loaded).embed(["a"])),
         lambda: Embedder(loaded).embed_words("source"),
     ):
-        with pytest.raises(ModelError, match="reads no source.*--words target"):
+        with pytest.raises(ModelError, match="reads no source.*--vocabulary target"):
             list(call())
 
 

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from nmtkit.errors import DataError
 from nmtkit.inference.stream_batching import LineStream
 from nmtkit.io.lines import read_lines, read_raw_lines
-from nmtkit.io.text_content import MAX_HEAD, describe, text_chunks
+from nmtkit.io.text_content import MAX_HEAD, check_text, describe, text_chunks
 
 LINE = "Il fait beau à Paris.\n"
 
@@ -180,6 +180,11 @@ def test_a_compressed_archive_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.gz").write_bytes(gzip.compress(gzip.compress(b"a\n")))
     with pytest.raises(DataError, match=r"gzip data in compressed data; decompress it first"):
         list(read_raw_lines(tmp_path / "a.gz"))
+
+
+def test_stdin_is_called_so() -> None:
+    with pytest.raises(DataError, match=r"^stdin: looks like gzip data in compressed data"):
+        check_text(gzip.compress(b"a\n"), "-")
 
 
 @pytest.mark.parametrize("form", ["plain", "gzip", "zstd"])

@@ -118,9 +118,15 @@ def test_dev_and_test_keep_every_line(tmp_path: Path, train: Files) -> None:
         assert "gone" not in manifest["splits"][name]
 
 
-def test_an_empty_dev_set_is_prepared(tmp_path: Path, train: Files) -> None:
-    prepare(PrepareSettings(), tmp_path / "out", train, dev=write(tmp_path, "dev", []))
-    assert (tmp_path / "out" / "dev.src").read_bytes() == b""
+def test_a_dev_or_test_set_without_pairs_is_refused(tmp_path: Path, train: Files) -> None:
+    empty = write(tmp_path, "none", [])
+    for sets, message in (
+        ({"dev": empty}, "none.en, .*none.fr: the dev set has no pairs; give"),
+        ({"tests": {"news": empty}}, "none.en, .*none.fr: the test set 'news' has no pairs; give"),
+    ):
+        with pytest.raises(DataError, match=message):
+            prepare(PrepareSettings(), tmp_path / "out", train, **sets)
+        assert not (tmp_path / "out").exists()
 
 
 def test_the_manifest_is_complete(tmp_path: Path, train: Files) -> None:

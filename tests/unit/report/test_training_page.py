@@ -94,6 +94,13 @@ def test_a_page_replaces_only_pages(tmp_path):
     assert path.read_text() == "mine"
 
 
+def test_the_folder_of_a_page_must_be_there_or_be_the_models(tmp_path):
+    with pytest.raises(OutputError, match="its folder does not exist; make it first"):
+        TrainingPage(tmp_path / "none" / "page.html", tmp_path / "model")
+    TrainingPage(tmp_path / "page.html", tmp_path / "model")
+    TrainingPage(tmp_path / "model" / "page.html", tmp_path / "model")
+
+
 def test_a_page_that_cannot_be_written_is_reported_once(tmp_path, caplog):
     page = TrainingPage(tmp_path / "folder" / "page.html")
     with pytest.raises(OutputError):

@@ -449,7 +449,7 @@ def test_a_missing_alignment_is_an_error(prefix_model):
 @pytest.mark.parametrize(
     ("changes", "n_best", "message"),
     [
-        ({"beam": 0}, 1, "beam must hold"),
+        ({"beam": 0}, 1, "beam must be from 1 to 10,000"),
         ({"beam": 2}, 3, "beam of 2"),
         ({}, 0, "at least 1"),
         ({"length_penalty": -1.0}, 1, "length penalty"),

@@ -3,7 +3,7 @@
 import pytest
 
 from nmtkit.errors import ConfigError
-from nmtkit.serve.public_url import parse_public_url
+from nmtkit.serve.public_url import parse_origin, parse_public_url
 from tests.integration.serving import running
 from tests.unit.serve.fake_hosts import FakeHosts
 
@@ -30,6 +30,33 @@ def test_the_parts_of_an_address(text: str, base: str, host: str, origin: str) -
 def test_what_is_no_address_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="--public-url"):
         parse_public_url(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "origin"),
+    [
+        ("*", "*"),
+        ("null", "null"),
+        ("https://example.org", "https://example.org"),
+        ("HTTPS://Example.org:443", "https://example.org"),
+        ("http://localhost:8080", "http://localhost:8080"),
+        ("http://[::1]:80", "http://[::1]"),
+        ("chrome-extension://abc", "chrome-extension://abc"),
+    ],
+)
+def test_an_origin_is_as_browsers_send_it(text: str, origin: str) -> None:
+    assert parse_origin(text) == origin
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "foo", "example.org", "https://", "https://example.org/", "https://example.org/x",
+     "https://a@example.org", "https://example.org?x", "https://example.org:99999", "http://[x",
+     "https://exa mple.org", "https://*.example.org", "https://a.org\n"],
+)  # fmt: skip
+def test_what_is_no_origin_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match="--cors"):
+        parse_origin(text)
 
 
 def test_files_and_documents_have_the_public_address(hosts: FakeHosts, tmp_path) -> None:

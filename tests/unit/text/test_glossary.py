@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nmtkit.errors import DataError
 from nmtkit.text.glossary import Glossary, Term, contains, count, words_of
 
 
@@ -99,3 +100,9 @@ def test_a_long_term_takes_no_quadratic_time() -> None:
     large = glossary(*(f"w{n} x" for n in range(100_000)))
     assert len(large.find(" ".join(f"w{n} x" for n in range(5_000)))) == 5_000
     assert len(words_of("a" * 1_000_000)) == 1
+
+
+def test_a_term_needs_a_translation() -> None:
+    with pytest.raises(DataError, match="the term 'man' has no translation; give at least one"):
+        Glossary([Term("disk", ("disque",)), Term("man")])
+    Glossary([Term("man", (), ("homme",)), Term("", (), ("fou",))])

@@ -142,13 +142,18 @@ def test_a_training_that_is_killed_goes_on_as_planned(
     assert points_of(resumed.folder).end == resumed.updates
 
 
-def test_with_a_longer_time_a_training_goes_on_from_before_its_cooldown(run: Run) -> None:
+@pytest.mark.parametrize("factor", [3, 4])
+def test_with_a_longer_time_a_training_goes_on_from_before_its_cooldown(
+    run: Run, caplog: pytest.LogCaptureFixture, factor: int
+) -> None:
     first = run("model", time=LIMIT)
     schedule = points_of(first.folder)
     steady = max(u for u in range(schedule.end) if schedule.factor(u) == 1)
-    result = run("model", time=3 * LIMIT)
+    result = run("model", time=factor * LIMIT)
     assert result.updates > 2 * first.updates
-    assert 0.97 * 3 * LIMIT <= result.seconds <= 3 * LIMIT
+    assert 0.97 * factor * LIMIT <= result.seconds <= factor * LIMIT
+    was_warned = "dropout and batches that were planned for 1m" in caplog.text
+    assert was_warned == (factor == 4)  # the first plan is too small for so much more time
     new = points_of(result.folder)
     assert new.end == result.updates
     assert all(new.factor(u) == 1 for u in range(steady + 20))  # the old cooldown is gone

@@ -2,6 +2,8 @@
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nmtkit.training.adaptation.interpolation import (
     MIN_POINT,
@@ -59,6 +61,21 @@ def test_a_loss_is_not_made_good_by_a_smaller_gain():
     """A point that wins 5 and loses 0.6 is worth less than one that wins 4.9 and loses nothing."""
     trials = {1.0: Trial(1.0, 5.0, 0.6), 0.75: Trial(0.75, 4.9, -0.3), 0.562: Trial(0.562, 3, -0.3)}
     assert search_point(trials.__getitem__, 1.0, always) == trials[0.75]
+
+
+@given(st.lists(st.tuples(st.floats(0, 50), st.floats(-2, 5)), min_size=1, max_size=20))
+def test_no_point_is_measured_twice_whatever_is_measured(
+    figures: list[tuple[float, float]],
+) -> None:
+    """A point between two others that was safe but no better was tried again for ever."""
+    tried: list[float] = []
+
+    def measure(point: float) -> Trial:
+        tried.append(point)
+        return Trial(point, *figures[len(tried) % len(figures)])
+
+    search_point(measure, 1.0, lambda: len(tried) < 100)
+    assert len(set(tried)) == len(tried) < 20
 
 
 def test_only_one_point_is_measured_without_time():

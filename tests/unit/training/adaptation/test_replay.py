@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from nmtkit.errors import ConfigError
+from nmtkit.errors import ConfigError, DataError
 from nmtkit.model_folder import load_model
 from nmtkit.training.adaptation.replay import (
     REPLAY_KEY,
@@ -62,14 +62,28 @@ def test_an_adapted_model_names_the_data_of_the_first(folders):
 
 def test_text_that_was_prepared_otherwise_is_refused(folders, tmp_path):
     other = prepare(tmp_path / "other", text={**TEXT, "hyphens": True})
-    with pytest.raises(ConfigError, match=r"other: text\.hyphens is True, but False"):
-        open_replay(other, load_model(folders[1], "cpu"))
+    with pytest.raises(ConfigError, match=r"other: text\.hyphens is true, but false"):
+        open_replay(other, folders[1], load_model(folders[1], "cpu"))
+
+
+def test_data_of_other_languages_or_subwords_is_refused(folders, tmp_path):
+    """The vocabulary knows some words of any language, so that nothing else would tell."""
+    model = load_model(folders[1], "cpu")
+    german = prepare(tmp_path / "german", text={**TEXT, "tgt_language": "de"})
+    with pytest.raises(ConfigError, match=r'german: text\.tgt_language is "de", but'):
+        open_replay(german, folders[1], model)
+    for side in ("src", "tgt"):
+        (folders[1] / f"bpe.{side}").write_text("#version: 0.2\na b\n")
+    split = dataclasses.replace(model.config.text, subwords="separate")
+    config = dataclasses.replace(model.config, text=split)
+    with pytest.raises(DataError, match=r"words are split in another way than by .*bpe\.src"):
+        open_replay(folders[0], folders[1], dataclasses.replace(model, config=config))
 
 
 def test_dev_pairs_are_raw_text_spread_over_the_dev_set(folders):
     data, folder = folders
     model = load_model(folder, "cpu")
-    pairs = open_replay(data, model).dev_pairs(model, 3)
+    pairs = open_replay(data, folder, model).dev_pairs(model, 3)
     assert [pair.where for pair in pairs] == [f"{data / 'dev.tgt'}:{n}" for n in (1, 5, 9)]
     assert all(pair.tgt == pair.src.upper() for pair in pairs)
 
@@ -83,7 +97,7 @@ def test_dev_pairs_with_placeholders_of_names_are_left_out(folders):
         lines = (data / f"dev.{side}").read_text(encoding="utf-8").splitlines()
         lines[::2] = [f"❶ {line}" for line in lines[::2]]
         (data / f"dev.{side}").write_text("".join(f"{line}\n" for line in lines))
-    replay = open_replay(data, load_model(folder, "cpu"))
+    replay = open_replay(data, folder, load_model(folder, "cpu"))
     found = replay.dev_pairs(model, 100)
     assert [pair.where for pair in found] == [f"{data / 'dev.tgt'}:{n}" for n in (2, 4, 6, 8)]
     masked = "".join(f"❶ a{n}\n" for n in range(9))
@@ -95,6 +109,6 @@ def test_dev_pairs_with_placeholders_of_names_are_left_out(folders):
 def test_a_folder_without_a_dev_set_guards_nothing(folders):
     data, folder = folders
     model = load_model(folder, "cpu")
-    replay = open_replay(data, model)
+    replay = open_replay(data, folder, model)
     (data / "dev.src").unlink()
     assert replay.dev_pairs(model, 3) == []
