@@ -135,7 +135,8 @@ class WindowSearch:
         """
         lines = [line for line, _ in pairs]
         for line in lines:
-            refuse_other(line, str, "each of lines")
+            if not isinstance(line, str):
+                refuse_other(line, str, "each of lines")
         names = [self._find_names(line, tokenized) for line in lines]
         sources = [
             self._ensemble.source_tokens(line, tokenized, own)
