@@ -251,10 +251,11 @@ class TermFinder:
 
         :param sources: terms of the glossary, as it names them.
         """
+        targets = {source: self._targets.get(source, []) for source in sources}
         return [
             source
-            for source in sources
-            if not any(self._sequences[target] for target in self._targets[source])
+            for source, own in targets.items()
+            if own and not any(self._sequences[target] for target in own)
         ]
 
     @cached_property

@@ -135,7 +135,7 @@ class WindowSearch:
         """
         lines = [line for line, _ in pairs]
         for line in lines:
-            if not isinstance(line, str):
+            if not isinstance(line, str):  # a right line is not sent through one more file
                 refuse_other(line, str, "each of lines")
         names = [self._find_names(line, tokenized) for line in lines]
         sources = [
