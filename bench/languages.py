@@ -153,7 +153,7 @@ class OpenNMTTransformer(OpenNMTRecurrent):
 
     def settings(self, task: Task) -> dict[str, Any]:
         """Return the settings of the model and of its optimizer."""
-        warmup = max(1, round(0.15 * task.updates))
+        warmup = warmup_of(task)
         peak_rate = task.rate_factor * TRANSFORMER_RATE
         return {
             "share_decoder_embeddings": True,
@@ -181,6 +181,11 @@ class OpenNMTTransformer(OpenNMTRecurrent):
 def recurrent_rate(task: Task) -> float:
     """Return the learning rate of the recurrent models: 0.002 at 400 tokens, then by the root."""
     return task.rate_factor * 0.002 * math.sqrt(task.batch_tokens / 400)
+
+
+def warmup_of(task: Task) -> int:
+    """Return over how many updates the learning rate rises, from which on it falls."""
+    return max(1, round(0.15 * task.updates))
 
 
 class OpenNMTWithoutInputFeeding(OpenNMTRecurrent):

@@ -145,8 +145,8 @@ class Entry:
         name = f"{self.system.name}-{self.setting}-{self.minutes:g}"
         folder = (self.folder / re.sub("[^a-zA-Z0-9.=]+", "-", name)).resolve()
         limits = {"max_length": MAX_LENGTH, "batch_tokens": self.batch_tokens}
-        task = Task(self.data, folder, self.sizes, 0, threads=self.threads, **limits)
-        return replace(task, rate_factor=self.rate_factor)
+        training = {"threads": self.threads, **limits}
+        return Task(self.data, folder, self.sizes, 0, rate_factor=self.rate_factor, **training)
 
     def result(self) -> Result:
         """Return the figures, measured now or earlier."""

@@ -13,6 +13,7 @@ from languages import (
     OpenNMTTransformer,
     OpenNMTWithoutInputFeeding,
     recurrent_rate,
+    warmup_of,
 )
 from peer_systems import JoeyNMT, Marian
 from systems import System, Task
@@ -24,11 +25,6 @@ def _transformer_rate(task: Task) -> float:
     return task.rate_factor * 2e-3
 
 
-def _warmup(task: Task) -> int:
-    """Return over how many updates the learning rate rises, from which on it falls."""
-    return max(1, round(0.15 * task.updates))
-
-
 class JoeyNMTRecurrent(JoeyNMT):
     """JoeyNMT's GRU with input feeding and attention by an MLP."""
 
@@ -38,7 +34,7 @@ class JoeyNMTRecurrent(JoeyNMT):
         """Return the settings of the training and of the model."""
         settings = super().settings(task)
         settings["training"] |= _joeynmt_training(
-            task.batch_tokens, recurrent_rate(task), _warmup(task)
+            task.batch_tokens, recurrent_rate(task), warmup_of(task)
         )
         model = settings["model"]
         model["tied_softmax"] = True
@@ -56,7 +52,7 @@ class JoeyNMTTransformer(JoeyNMT):
     def settings(self, task: Task) -> dict[str, dict[str, Any]]:
         """Return the settings of the training and of the model."""
         settings = super().settings(task)
-        rate, warmup = _transformer_rate(task), _warmup(task)
+        rate, warmup = _transformer_rate(task), warmup_of(task)
         settings["training"] |= _joeynmt_training(2 * task.batch_tokens, rate, warmup)
         settings["training"] |= {"adam_betas": [0.9, 0.98]}
         n = task.sizes.hidden
@@ -105,7 +101,7 @@ class MarianRecurrent(Marian):
             "dim-emb": task.sizes.embedding,
             "dim-rnn": task.sizes.hidden,
             "dropout-rnn": 0.1,
-            **_marian_training(task.batch_tokens, recurrent_rate(task), _warmup(task)),
+            **_marian_training(task.batch_tokens, recurrent_rate(task), warmup_of(task)),
         }
 
 
@@ -125,7 +121,7 @@ class MarianTransformer(Marian):
             "dec-depth": TRANSFORMER_LAYERS,
             "transformer-dropout": 0.1,
             "optimizer-params": [0.9, 0.98, 1e-9],
-            **_marian_training(2 * task.batch_tokens, _transformer_rate(task), _warmup(task)),
+            **_marian_training(2 * task.batch_tokens, _transformer_rate(task), warmup_of(task)),
         }
 
 

@@ -376,8 +376,9 @@ def best_plan(
     def plan(size: int) -> Plan:
         products = figures.products(size)
         tokens = TRAINING_SHARE * after_start(seconds) / speed.seconds(products)
-        plan = Plan(size, tokens, figures, largest_batch, precision)
-        return replace(plan, fixed_share=speed.fixed_share(products)).without_validations()
+        share = speed.fixed_share(products)
+        plan = Plan(size, tokens, figures, largest_batch, precision, fixed_share=share)
+        return plan.without_validations()
 
     plans = [plan(size) for size in sizes]
     fitting = [plan for plan in plans if plan.training_share > LEAST_TRAINING_SHARE]

@@ -83,8 +83,8 @@ def next_point(trials: list[Trial], safe: float) -> float | None:
         point = last.point * min(STEP, math.sqrt(STEP * safe / last.loss))
         point = max(point, MIN_POINT)
         return point if point < last.point else None
-    above = [trial.point for trial in trials if trial.point > best.point]
-    too_large = any(trial.loss > safe for trial in trials if trial.point > best.point)
+    above = {trial.point: trial.loss for trial in trials if trial.point > best.point}
+    too_large = any(loss > safe for loss in above.values())
     if too_large and min(above) - best.point > MIN_GAP:
         return (min(above) + best.point) / 2
     if best is last and not too_large and STEP * best.point >= MIN_POINT:
