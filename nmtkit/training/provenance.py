@@ -6,6 +6,7 @@ the prepared files.
 """
 
 import logging
+import math
 import os
 import platform
 import shlex
@@ -30,6 +31,9 @@ FORMAT = 1
 
 INITIAL_KEY = "initial"
 """Key of the record of the model whose parameters a training started from, if it was one."""
+
+PLANNED_KEY = "planned_seconds"
+"""Key of the time that the settings were planned for, if `--time` planned them."""
 
 MAX_PROVENANCE_BYTES = 1 << 24
 """Maximum size of the file, which has some hundred bytes for each file of the training data."""
@@ -114,6 +118,7 @@ def provenance_of(
     data: Mapping[str, str],
     device: str,
     initial: Mapping[str, Any] | None = None,
+    planned_seconds: float | None = None,
 ) -> dict[str, Any]:
     """Return the content of `origin.json`.
 
@@ -122,9 +127,12 @@ def provenance_of(
     :param device: type of the device that trains, "cpu", "cuda" or "mps".
     :param initial: path, checksum and update of the parameters that the training starts from, if
         they are another model's.
+    :param planned_seconds: time that the settings were planned for, if they were.
     """
     splits = manifest.get("splits", {})
-    record = {} if initial is None else {INITIAL_KEY: dict(initial)}
+    record: dict[str, Any] = {} if initial is None else {INITIAL_KEY: dict(initial)}
+    if planned_seconds is not None:
+        record[PLANNED_KEY] = planned_seconds
     return {
         "format": FORMAT,
         "command": command,
@@ -159,8 +167,8 @@ def read_provenance(folder: str | Path) -> dict[str, Any] | None:
         raise ModelError(f"{path}: cannot be read; remove it, or restore it") from error
     if not isinstance(provenance, dict) or provenance.get("format") != FORMAT:
         raise ModelError(f"{path}: not of format {FORMAT}; use the version that wrote it")
-    types = _TYPES if INITIAL_KEY not in provenance else _TYPES | _INITIAL_TYPE
-    for name, has_right_type in types.items():
+    optional = {key: test for key, test in _OPTIONAL_TYPES.items() if key in provenance}
+    for name, has_right_type in (_TYPES | optional).items():
         if not has_right_type(provenance.get(name)):
             raise ModelError(
                 f"{path}: {name} is missing, or not of the right type; remove the file, or restore"
@@ -201,4 +209,12 @@ def _is_initial(value: object) -> bool:
     return _is_text(value["path"]) and _is_text(value["parameters"]) and _is_number(value["update"])
 
 
-_INITIAL_TYPE: dict[str, Callable[[object], bool]] = {INITIAL_KEY: _is_initial}
+def _is_time(value: object) -> bool:
+    return type(value) in (int, float) and 0 < value < math.inf
+
+
+_OPTIONAL_TYPES: dict[str, Callable[[object], bool]] = {
+    INITIAL_KEY: _is_initial,
+    PLANNED_KEY: _is_time,
+}
+"""The same for fields that not every file has."""

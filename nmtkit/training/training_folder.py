@@ -32,9 +32,11 @@ from nmtkit.training.limits import with_time, with_updates
 from nmtkit.training.metrics_logger import require_tensorboard
 from nmtkit.training.planning import Planner
 from nmtkit.training.provenance import (
+    PLANNED_KEY,
     check_subword_files,
     data_checksums,
     provenance_of,
+    read_provenance,
     train_command,
 )
 from nmtkit.training.settings import make_config
@@ -46,6 +48,9 @@ from nmtkit.training.start_checks import (
 )
 
 log = logging.getLogger("nmtkit")
+
+MUCH_LONGER = 4
+"""Times the time of a plan, from which on another plan is better than to go on with it."""
 
 
 @dataclass(frozen=True)
@@ -69,10 +74,6 @@ class TrainingRequest:
     def names_settings(self) -> bool:
         """Return whether it says which settings the training begins with."""
         return bool(self.recipe or self.config_file or self.initial)
-
-
-MUCH_LONGER = 4
-"""Times the time of a plan, from which on another plan is better than to go on with it."""
 
 
 class TrainingFolder:
@@ -181,21 +182,19 @@ class TrainingFolder:
         else:
             training = with_time(config.training, self.request.seconds, old)
         self.goes_on = old is not None and bool(old.schedule) and training.schedule != old.schedule
-        if old is not None and self.goes_on:
-            self._warn_of_short_plan(old.time_limit)
+        if self.goes_on:
+            self._warn_of_short_plan()
         return dataclasses.replace(config, training=training)
 
-    def _warn_of_short_plan(self, planned: float) -> None:
-        """Warn if the training was planned for much less time than it has now.
-
-        :param planned: seconds; 0 if it was not planned for a time.
-        """
-        seconds = self.request.seconds or 0.0
+    def _warn_of_short_plan(self) -> None:
+        """Warn if the settings were planned for much less time than the training has now."""
+        output, seconds = self.request.output, self.request.seconds or 0.0
+        planned = (read_provenance(output) or {}).get(PLANNED_KEY)
         if planned and seconds >= MUCH_LONGER * planned:
             log.warning(
                 "%s: keeps the size, dropout and batches that were planned for %s; give another"
                 " --output to have them planned for %s",
-                self.request.output,
+                output,
                 format_duration(planned),
                 format_duration(seconds),
             )
@@ -224,7 +223,8 @@ class TrainingFolder:
         check_subword_files(request.prepared, self._manifest)
         checksums = data_checksums(request.prepared, self._manifest)
         device = find_device(request.device).type
-        provenance = provenance_of(command, self._manifest, checksums, device, record)
+        planned = request.seconds if self.is_planned else None
+        provenance = provenance_of(command, self._manifest, checksums, device, record, planned)
         create_model_folder(request.output, self.config, request.prepared, provenance)
 
 

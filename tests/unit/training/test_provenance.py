@@ -83,6 +83,9 @@ def write_provenance(folder, **changes):
         {"inputs": {"a": 1}},
         {"inputs": None},
         {"data": {"a": None}},
+        {"initial": None},
+        {"planned_seconds": "1m"},
+        {"planned_seconds": 0},
     ],
 )
 def test_provenance_of_a_wrong_form_is_reported(tmp_path, change):

@@ -142,24 +142,33 @@ def test_a_training_that_is_killed_goes_on_as_planned(
     assert points_of(resumed.folder).end == resumed.updates
 
 
-@pytest.mark.parametrize("factor", [3, 4])
-def test_with_a_longer_time_a_training_goes_on_from_before_its_cooldown(
-    run: Run, caplog: pytest.LogCaptureFixture, factor: int
-) -> None:
+def test_with_a_longer_time_a_training_goes_on_from_before_its_cooldown(run: Run) -> None:
+    factor = 4
     first = run("model", time=LIMIT)
     schedule = points_of(first.folder)
     steady = max(u for u in range(schedule.end) if schedule.factor(u) == 1)
     result = run("model", time=factor * LIMIT)
     assert result.updates > 2 * first.updates
     assert 0.97 * factor * LIMIT <= result.seconds <= factor * LIMIT
-    was_warned = "dropout and batches that were planned for 1m" in caplog.text
-    assert was_warned == (factor == 4)  # the first plan is too small for so much more time
     new = points_of(result.folder)
     assert new.end == result.updates
     assert all(new.factor(u) == 1 for u in range(steady + 20))  # the old cooldown is gone
     rows = (result.folder / "metrics.jsonl").read_text().splitlines()
     updates = [json.loads(row)["update"] for row in rows]
     assert updates == sorted(updates)
+
+
+@pytest.mark.parametrize("is_planned", [True, False])
+def test_a_plan_that_is_too_small_for_the_time_is_named(
+    run: Run, caplog: pytest.LogCaptureFixture, is_planned: bool
+) -> None:
+    warning = "dropout and batches that were planned for 1m"
+    recipe = None if is_planned else "toy"
+    run("model", time=LIMIT, recipe=recipe)
+    run("model", time=3 * LIMIT, recipe=recipe)
+    assert warning not in caplog.text
+    run("model", time=4 * LIMIT, recipe=recipe)  # of the first plan, not of the last time
+    assert (warning in caplog.text) == is_planned
 
 
 def test_a_damaged_checkpoint_before_the_cooldown_is_set_aside(
