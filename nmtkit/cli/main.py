@@ -204,10 +204,16 @@ def one_line(message: str) -> str:
 
 
 def open_standard_streams() -> None:
-    """Make stdout UTF-8 with LF newlines in any locale; replace closed streams by os.devnull."""
+    """Make stdout UTF-8 with LF newlines in any locale; replace closed streams by os.devnull.
+
+    Writing to a stdout that was closed fails, so that results are not lost without an error; the
+    log may be lost.
+    """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+            access = os.O_WRONLY if name == "stderr" else os.O_RDONLY
+            null = os.open(os.devnull, access)
+            setattr(sys, name, open(null, mode, encoding="utf-8"))  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):
         if isinstance(sys.stdout.buffer, io.RawIOBase):  # PYTHONUNBUFFERED: a write that ends
             # half way, as on a disk that fills up, would lose its rest without an error

@@ -210,7 +210,9 @@ def _is_initial(value: object) -> bool:
 
 
 def _is_time(value: object) -> bool:
-    return type(value) in (int, float) and 0 < value < math.inf
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return 0 < value < math.inf
 
 
 _OPTIONAL_TYPES: dict[str, Callable[[object], bool]] = {

@@ -203,13 +203,24 @@ def test_a_closed_pipe_is_not_an_error() -> None:
     assert (done.returncode, done.stderr) == (141, b"")
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["nonsense"]])
-def test_a_closed_stdout_is_an_empty_one(arguments: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        ("--help", 1, b"nmtkit: error: stdout: Bad file descriptor\n"),
+        ("shortlist train.en --size 3 -o vocab", 0, b""),
+        ("nonsense", 2, b"nmtkit: error: No such command 'nonsense'"),
+    ],
+)
+def test_results_are_not_lost_in_a_closed_stdout(
+    tmp_path: Path, arguments: str, status: int, message: bytes
+) -> None:
+    (tmp_path / "train.en").write_text("a b a\n")
     code = "from nmtkit.cli.main import main; main()"
-    closing = ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-c", code, *arguments]
-    done = subprocess.run(closing, stderr=subprocess.PIPE)
-    assert done.returncode == (0 if arguments == ["--help"] else 2)
-    assert b"Traceback" not in done.stderr
+    closing = ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-c", code, *arguments.split()]
+    done = subprocess.run(closing, stderr=subprocess.PIPE, cwd=tmp_path)
+    assert done.returncode == status
+    assert message in done.stderr and b"Traceback" not in done.stderr
+    assert (tmp_path / "vocab").exists() == (status == 0)
 
 
 ENDING = """
