@@ -12,6 +12,7 @@ from nmtkit.serve.json_response import ASCIIResponse
 from nmtkit.serve.policy import policy_of
 from nmtkit.serve.public_url import PublicUrl
 from nmtkit.serve.service import Service
+from nmtkit.serve.settings import Limits
 
 Schema = dict[str, Any]
 
@@ -50,7 +51,9 @@ TRANSLATE = _object(
     source=SOURCE,
     target=TARGET,
     format=_field({**TEXT, "enum": ["text", "html", "xml"]}, "With markup, tags are kept."),
-    alternatives=_field(NUMBER, "How many further translations to give."),
+    alternatives=_field(
+        {**NUMBER, "maximum": Limits().alternatives}, "How many further translations to give."
+    ),
     glossary=_field(TEXT, "Name of a glossary of the server."),
     terms=_field(
         {"type": "array", "items": {**TEXTS, "minItems": 2, "maxItems": 2}},

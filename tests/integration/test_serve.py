@@ -73,6 +73,14 @@ def test_a_list_has_a_list_of_answers(server: Running):
     assert server.translate(q=[]).json() == {"translatedText": []}
 
 
+def test_as_many_alternatives_as_described_are_given(server: Running):
+    operation = server.http.get("/openapi.json").json()["paths"]["/translate"]["post"]
+    schema = operation["requestBody"]["content"]["application/json"]["schema"]
+    most = schema["properties"]["alternatives"]["maximum"]
+    assert server.translate(q="one", alternatives=most).status_code == 200
+    assert server.translate(q="one", alternatives=most + 1).status_code == 400
+
+
 def test_alternatives_differ_from_the_translation(server: Running):
     answer = server.translate(q="one two", alternatives=3).json()
     texts = [answer["translatedText"], *answer["alternatives"]]
