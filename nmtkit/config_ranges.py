@@ -21,6 +21,15 @@ MAX_LENGTH_PENALTY = 10.0
 MAX_LENGTH_RATIO = 1000.0
 """A translation of so many times the source's length is none; its length has to be a number."""
 
+MAX_SEED = (1 << 63) - 1
+"""torch's generators take no larger one."""
+
+MAX_PARTS = 1024
+"""More processes than any machine has cores for."""
+
+MAX_ACCUMULATION = 10_000
+"""The batches of an update are in memory together."""
+
 AT_LEAST_ONE = AllowedRange("at least 1", lambda value: value >= 1)
 LAYER_SIZE = AllowedRange("from 1 to 1,000,000", lambda value: 1 <= value <= 1_000_000)
 LAYER_COUNT = AllowedRange("from 1 to 100", lambda value: 1 <= value <= 100)
@@ -35,6 +44,12 @@ EXPONENT = AllowedRange(
 LENGTH_RATIO = AllowedRange(
     f"above 0 and at most {MAX_LENGTH_RATIO:,g}", lambda value: 0 < value <= MAX_LENGTH_RATIO
 )
+DECAY_FACTOR = AllowedRange("above 0 and at most 1", lambda value: 0 < value <= 1)
+SEED = AllowedRange(f"from 0 to {MAX_SEED}", lambda value: 0 <= value <= MAX_SEED)
+PARTS = AllowedRange(f"from 1 to {MAX_PARTS:,}", lambda value: 1 <= value <= MAX_PARTS)
+ACCUMULATION = AllowedRange(
+    f"from 1 to {MAX_ACCUMULATION:,}", lambda value: 1 <= value <= MAX_ACCUMULATION
+)
 RANK = AllowedRange("from 0 to 1,000,000", lambda value: 0 <= value <= 1_000_000)
 
 RANGES: dict[str, AllowedRange] = {
@@ -47,7 +62,7 @@ RANGES: dict[str, AllowedRange] = {
     "data.sort_pool": AT_LEAST_ONE,
     "data.bpe_dropout": PROBABILITY,
     "data.terms_augment": PROBABILITY,
-    "training.seed": NOT_NEGATIVE,
+    "training.seed": SEED,
     "training.learning_rate": POSITIVE,
     "training.rho": DECAY_RATE,
     "training.epsilon": POSITIVE,
@@ -57,15 +72,15 @@ RANGES: dict[str, AllowedRange] = {
     "training.curriculum_updates": NOT_NEGATIVE,
     "training.guided_alignment": NOT_NEGATIVE,
     "training.guided_updates": NOT_NEGATIVE,
-    "training.gradient_accumulation": AT_LEAST_ONE,
-    "training.batch_parts": AT_LEAST_ONE,
+    "training.gradient_accumulation": ACCUMULATION,
+    "training.batch_parts": PARTS,
     "training.max_updates": NOT_NEGATIVE,
     "training.max_epochs": NOT_NEGATIVE,
     "training.validate_every": AT_LEAST_ONE,
     "training.validate_epochs": NOT_NEGATIVE,
     "training.patience": NOT_NEGATIVE,
     "training.dev_beam": BEAM,
-    "training.lr_decay": POSITIVE,
+    "training.lr_decay": DECAY_FACTOR,
     "training.lr_decay_patience": NOT_NEGATIVE,
     "training.lr_decay_after": NOT_NEGATIVE,
     "training.lr_decay_every": POSITIVE,

@@ -67,6 +67,7 @@ class CleanedBlock:
     src, tgt: lines of the kept pairs, each with a newline.
     tokens: numbers of tokens of both sides.
     kept: indices of the kept pairs in the block, if duplicates are dropped later.
+    lengths: numbers of words of the pairs in `kept`.
     digests, near_digests: of the kept pairs, if duplicates or near duplicates are dropped later.
     dropped: number of dropped pairs by rule.
     replaced: number of lines that are not UTF-8 and are kept with U+FFFD.
@@ -81,6 +82,7 @@ class CleanedBlock:
     tgt: bytes = b""
     tokens: tuple[int, int] = (0, 0)
     kept: list[int] = field(default_factory=list)
+    lengths: list[tuple[int, int]] = field(default_factory=list)
     digests: list[bytes] = field(default_factory=list)
     near_digests: list[bytes] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
@@ -146,6 +148,8 @@ class DuplicateFilter:
             block.dropped[rule] += len(pairs)
             block.tally.counts[raw.files[0], ""] -= len(pairs)
             rows += block.tally.add_dropped(rule, pairs)  # type: ignore[arg-type]
+        lengths = zip(block.lengths, rules, strict=True)
+        block.tally.drop_lengths([pair for pair, rule in lengths if rule])
         block.tally.rows += compress_rows(rows)
 
 
@@ -272,6 +276,7 @@ class _Cleaner:
         block, raw = self._block, self._raw
         src, tgt = self._src[index], self._tgt[index]
         block.kept.append(index)
+        block.lengths.append(self._lengths[True][-1])
         if raw.unique:
             block.digests.append(digest(*(x.encode("utf-8", "surrogatepass") for x in (src, tgt))))
         if raw.settings.near_dedup:

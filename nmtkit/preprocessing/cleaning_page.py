@@ -1,5 +1,6 @@
 """The page of a cleaning report: one HTML file without scripts, which fetches nothing."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from html import escape
 from importlib import resources
@@ -202,7 +203,7 @@ def _histogram(
     highest = max((count for numbers, _ in bars for count in numbers.values()), default=1)
     parts = [f'<line class="axis" x1="0" y1="{floor}" x2="{_WIDTH}" y2="{floor}"/>']
     for index, (numbers, kind) in enumerate(bars):
-        for position, count in sorted(numbers.items()):
+        for position, count in sorted((+Counter(numbers)).items()):  # those above 0
             height = floor * (count.bit_length() / highest.bit_length())
             x = (position - first + index / 2) * width
             parts.append(

@@ -120,15 +120,23 @@ class Tally:
             self.add_samples(rule, samples)
         return b"".join(rows)
 
-    def add_lengths(self, kept: bool, lengths: list[tuple[int, int]]) -> None:
-        """Count the lengths of pairs, and their ratios if no side is empty."""
+    def drop_lengths(self, lengths: list[tuple[int, int]]) -> None:
+        """Count the lengths of pairs as dropped that were counted as kept."""
+        self.add_lengths(False, lengths)
+        self.add_lengths(True, lengths, sign=-1)
+
+    def add_lengths(self, kept: bool, lengths: list[tuple[int, int]], sign: int = 1) -> None:
+        """Count the lengths of pairs, and their ratios if no side is empty.
+
+        :param sign: -1: count them no longer.
+        """
         for side in (0, 1):
             sides = Counter(min(pair[side], MAX_LENGTH) for pair in lengths)
-            self.lengths.update({(side, kept, size): count for size, count in sides.items()})
+            self.lengths.update({(side, kept, size): sign * count for size, count in sides.items()})
         for (src, tgt), count in Counter(lengths).items():
             if src and tgt:
                 step = round(RATIO_STEPS * max(-MAX_RATIO, min(MAX_RATIO, log2(tgt / src))))
-                self.ratios[kept, step] += count
+                self.ratios[kept, step] += sign * count
 
 
 def compress_rows(rows: bytes) -> bytes:

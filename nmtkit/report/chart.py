@@ -99,7 +99,8 @@ def round_ticks(low: float, high: float, count: int = 6, min_step: float = 0.0) 
     :param min_step: Smallest distance.
     """
     if high - low < 1e-9 * max(1.0, abs(low), abs(high)):
-        low, high = (max(0.0, low - 1) if low >= 0 else low - 1), high + 1
+        margin = max(1.0, 1e-6 * abs(high))  # that of a huge number is not lost in its rounding
+        low, high = (max(0.0, low - margin) if low >= 0 else low - margin), high + margin
     rough = max((high - low) / count, min_step)
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * n for n in (1, 2, 5, 10) if power * n >= rough * 0.999)

@@ -205,5 +205,5 @@ def _x_unit(curves: Mapping[str, Curve], x_axis: XAxis) -> tuple[float, str]:
     )
     for min_seconds, unit, name in TIME_UNITS:
         if longest >= min_seconds:
-            return unit, f"time in updates ({name})"
-    return 1.0, "time in updates (seconds)"
+            return unit, f"time of the training ({name})"
+    return 1.0, "time of the training (seconds)"

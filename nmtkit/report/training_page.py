@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 import nmtkit
-from nmtkit.config import Config
+from nmtkit.config import Config, TrainingConfig
 from nmtkit.durations import format_duration
 from nmtkit.errors import NmtkitError, OutputError
 from nmtkit.io.lines import open_output
@@ -27,7 +27,7 @@ from nmtkit.training.learning_curve import (
     ValidationPoint,
     read_curve,
 )
-from nmtkit.training.time_left import seconds_left, share_done
+from nmtkit.training.time_left import last_update, seconds_left, share_done
 from nmtkit.training.watcher import DevSample
 
 log = logging.getLogger("nmtkit")
@@ -255,7 +255,7 @@ def _facts(config: Config) -> dict[str, str]:
     training = config.training
     limits = [
         f"{format_duration(training.time_limit)} of training" if training.time_limit else "",
-        f"{training.max_updates:,} updates" if training.max_updates else "",
+        f"{end:,} updates" if (end := last_update(training)) else "",
         f"{training.max_epochs:g} epochs" if training.max_epochs else "",
     ]
     return {
@@ -264,8 +264,15 @@ def _facts(config: Config) -> dict[str, str]:
         "Languages": f"{config.text.src_language} to {config.text.tgt_language}",
         "Batches": f"{config.data.batch_size:,}",
         "Learning rate": f"{training.learning_rate:g} ({training.optimizer})",
-        "Validation": f"every {training.validate_every:,} updates",
+        "Validation": f"every {_validation_interval(training)}",
     }
+
+
+def _validation_interval(training: TrainingConfig) -> str:
+    """Return the time between two validations in words."""
+    if training.validate_epochs:
+        return f"{training.validate_epochs:g} epochs"
+    return f"{training.validate_every:,} updates"
 
 
 def _is_training_page(path: Path) -> bool:

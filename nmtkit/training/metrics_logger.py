@@ -22,7 +22,7 @@ from nmtkit.progress_bar import Field, ProgressBar, clock, shows_progress
 from nmtkit.training.learning_curve import METRICS_FILE, read_curve, read_metrics
 from nmtkit.training.progress import Progress
 from nmtkit.training.sparkline import BLOCKS, validation_sparklines
-from nmtkit.training.time_left import seconds_left
+from nmtkit.training.time_left import last_update, seconds_left
 from nmtkit.training.validation import Validation
 
 log = logging.getLogger("nmtkit")
@@ -143,12 +143,14 @@ class MetricsLogger:
             self._log_mean(progress)
 
     def _log_mean(self, progress: Progress) -> None:
-        """Log the mean of the updates since the last one."""
+        """Log the mean of the updates since the last one; NaN if all of them were skipped."""
+        mean_cost = self.cost / self.tokens if self.count else math.nan
+        mean_norm = self.norm / self.count if self.count else math.nan
         figures = {
             "epoch": round(self.epoch_progress(), 3),
             "words_per_second": round(self.tokens / max(time.monotonic() - self.started, 1e-6)),
-            "cost_per_token": round(self.cost / max(self.tokens, 1), 5),
-            "gradient_norm": round(self.norm / max(self.count, 1), 5),
+            "cost_per_token": round(mean_cost, 5),
+            "gradient_norm": round(mean_norm, 5),
             "skipped": progress.skipped,
             "seconds": round(progress.seconds, 1),
         }
@@ -171,8 +173,8 @@ class MetricsLogger:
     def _fields(self) -> list[Field]:
         """Return what the progress bar shows: cost, dev score and time left always."""
         progress, of_total = self.shown, ""
-        if self.config.max_updates:
-            of_total = f" of {self.config.max_updates:,}"
+        if end := last_update(self.config):
+            of_total = f" of {end:,}"
         fields = [
             Field(f"update {progress.updates:,}{of_total}", 2),
             Field(f"epoch {self.epoch_progress():.2f}", 3),

@@ -8,6 +8,7 @@ from nmtkit.config import Config
 from nmtkit.config_io import merge_tables, recipe_table
 from nmtkit.data.corpus import Corpus
 from nmtkit.durations import format_duration
+from nmtkit.errors import counted
 from nmtkit.model_folder import find_device, shortlists
 from nmtkit.models.precision import BFLOAT16_SIZE, limit_bfloat16_memory, multiplies_bfloat16
 from nmtkit.progress_bar import ProgressBar
@@ -234,7 +235,7 @@ class Planner:
             f" tokens{_in_parts(config)},"
             f" learning rate {config.training.learning_rate:g}{_in_bfloat16(config)}",
             f"this machine trains {tokens_per_second:,.0f} tokens/s of it: about"
-            f" {plan.updates:,} updates, {plan.epochs:.1f} epochs; in the last"
+            f" {counted(plan.updates, 'update')}, {plan.epochs:.1f} epochs; in the last"
             f" {format_duration(COOLDOWN_SHARE * self.seconds)} the learning rate falls to 0",
             f"twice the time: {double.size} units, {double.epochs:.1f} epochs, and a perplexity"
             f" lower by about {100 * gain:.0f} %",

@@ -18,7 +18,7 @@ class Progress:
     best_cost: lowest dev cost per token.
     stale: number of validations since `best`.
     stale_cost: number of validations since `best_cost`, or since the last decay.
-    seconds: time spent in updates and validations.
+    seconds: time of the training, over all runs; starting and validations count.
     skipped: updates that were skipped because cost or gradient was not finite.
     skipped_in_a_row: number of consecutive skipped updates up to now.
     corpus, dev: checksums of the training data and of the dev set.

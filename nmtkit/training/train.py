@@ -66,7 +66,7 @@ class TrainingResult:
     best_dev_cost: lowest dev cost per token, natural log; None before the first validation.
     dev_bleu, dev_chrf: of the validation that chose `params.best`, in percent; None if not
         measured.
-    seconds: time spent in updates and validations.
+    seconds: time of the training, over all runs; starting and validations count.
     """
 
     folder: Path

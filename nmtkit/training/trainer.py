@@ -11,7 +11,7 @@ import torch
 from nmtkit.config import TrainingConfig
 from nmtkit.data.batch import Batch
 from nmtkit.data.batching import Batches
-from nmtkit.errors import ModelError, TrainingInterrupted
+from nmtkit.errors import ModelError, TrainingInterrupted, counted
 from nmtkit.io.parameters import (
     CorruptFileError,
     Parameters,
@@ -24,6 +24,7 @@ from nmtkit.training.checkpoint import (
     Kind,
     average_with_checkpoints,
     earlier_checksum,
+    has_checkpoints,
     load_checkpoint,
     load_newest_checkpoint,
     remove_later_checkpoints,
@@ -149,8 +150,11 @@ class Trainer:
         The checkpoint of that time is saved anew before those of the cooldown are removed, oldest
         first, so that a process that is killed in between can do the same again.
 
-        :param newest: progress in the newest checkpoint.
+        :param newest: progress in the newest checkpoint. If the training would end there or before,
+            nothing is given up.
         """
+        if 0 < self.schedule.end <= newest.updates:
+            return newest
         steady = steady_checkpoint(self.folder)
         if steady is None or newest.updates <= int(steady.stem):
             return newest
@@ -163,8 +167,10 @@ class Trainer:
         progress = load_checkpoint(steady, self.model, self.optimizer)
         kept = ("seconds", "best", "best_cost", "best_parameters", "corpus", "dev")
         values = {name: getattr(newest, name) for name in kept}
+        kind, average = Kind.INTERRUPTED, self.config.average_checkpoints  # it is never averaged
+        values["earlier"] = earlier_checksum(self.folder, progress.updates, average, kind)
         progress = dataclasses.replace(progress, stale=0, stale_cost=0, **values)
-        save_checkpoint(self.folder, self.model, self.optimizer, progress)
+        save_checkpoint(self.folder, self.model, self.optimizer, progress, kind)
         remove_later_checkpoints(self.folder, progress.updates)
         log.info("going on from update %d, before the cooldown", progress.updates)
         return progress
@@ -287,10 +293,11 @@ class Trainer:
         update, in_a_row = self.progress.updates + 1, self.progress.skipped_in_a_row + 1
         lines = ", ".join(str(line) for batch in batches for line in batch.lines[:5])
         if in_a_row >= self.config.max_nonfinite:
+            saved = "the last checkpoint is complete, but " if has_checkpoints(self.folder) else ""
             raise ModelError(
                 f"cost or gradient is not finite at update {update} (training lines {lines}, ...),"
-                f" the {in_a_row}th time in a row; the last checkpoint is complete, but train again"
-                " with a lower training.learning_rate or training.clip_norm"
+                f" {counted(in_a_row, 'time')} in a row; {saved}train again with a lower"
+                " training.learning_rate or training.clip_norm"
             )
         log.warning(
             "update %d: cost or gradient is not finite (training lines %s, ...); skipped",

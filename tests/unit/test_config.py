@@ -141,6 +141,13 @@ def test_old_names_in_a_model_folder_give_no_warning(caplog):
         ),
         ({"training": {"label_smoothing": 1.0}}, "label_smoothing must be in [0, 1)"),
         ({"training": {"max_epochs": 5, "cooldown": 6}}, "cooldown needs training.max_updates"),
+        ({"training": {"seed": 1 << 64}}, "training.seed must be from 0 to 9223372036854775807"),
+        ({"training": {"batch_parts": 10**20}}, "training.batch_parts must be from 1 to 1,024"),
+        (
+            {"training": {"gradient_accumulation": 10**20}},
+            "training.gradient_accumulation must be from 1 to 10,000",
+        ),
+        ({"training": {"lr_decay": 2}}, "training.lr_decay must be above 0 and at most 1, not 2"),
         ({"search": {"length_penalty": 20}}, "search.length_penalty must be from 0 to 10, not 20"),
         ({"search": {"beam": 20_000}}, "search.beam must be from 1 to 10,000, not 20000"),
         ({"search": {"max_length_ratio": 1e18}}, "must be above 0 and at most 1,000, not 1e+18"),

@@ -19,6 +19,7 @@ from nmtkit.io.inputs import HashedFile
 from nmtkit.io.parameters import Parameters, parameters_of, read_metadata
 from nmtkit.model_folder import LoadedModel, build_model
 from nmtkit.models import Model
+from nmtkit.models.precision import limit_bfloat16_memory
 from nmtkit.text.term_words import TermWords
 from nmtkit.training.adaptation.corrections import (
     Correction,
@@ -300,6 +301,8 @@ class Adaptation:
 
 def _trainable(model: LoadedModel) -> Model:
     """Return a copy of a model in memory, to be trained."""
+    if model.config.training.precision == "bfloat16":
+        limit_bfloat16_memory()
     trained = build_model(model.config, len(model.src_vocab), len(model.tgt_vocab))
     assert isinstance(model.model, torch.nn.Module)
     trained.load_state_dict(model.model.state_dict())

@@ -1,6 +1,7 @@
 """What `prepare` reports: dropped pairs, leakage, near duplicates, and a dry run."""
 
 import gzip
+import re
 from pathlib import Path
 from typing import Any, Literal
 
@@ -112,6 +113,21 @@ def test_a_dry_run_writes_only_the_report(tmp_path: Path) -> None:
     run(tmp_path, "report", dry_run=True)  # with other rules, say
     run(tmp_path, "report")
     assert (tmp_path / "report" / "manifest.json").exists()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_dropped_copies_do_not_count_among_the_kept_lengths(tmp_path: Path, workers: int) -> None:
+    for side, text in enumerate(("A dog runs.\n" * 5, "Un chien court vite.\n" * 5)):
+        (tmp_path / f"train.{side}").write_text(text)
+        (tmp_path / f"dev.{side}").write_text("Oui.\n")
+    train, dev = ((tmp_path / f"{name}.0", tmp_path / f"{name}.1") for name in ("train", "dev"))
+    prepare(
+        train, tmp_path / "out", dev, src_language="en", tgt_language="fr", subword="none",
+        language_check=False, dedup=True, workers=workers,
+    )  # fmt: skip
+    page = (tmp_path / "out" / "cleaning.html").read_text(encoding="utf-8")
+    bars = re.findall(r"<title>([^<]*)</title>", page[page.index("<h2>Lengths") :])
+    assert bars == ["kept: 1", "dropped: 4"] * 3  # source, target, ratio
 
 
 def test_digests_are_new_once() -> None:

@@ -76,6 +76,12 @@ def test_counts_have_integer_ticks():
     assert round_ticks(0, 0, min_step=1) == [0, 1]
 
 
+@pytest.mark.parametrize("value", [-1e30, -1e17, 0, 1e17, 1e30])
+def test_ticks_enclose_one_huge_number(value):
+    ticks = round_ticks(value, value)
+    assert 2 <= len(ticks) <= 20 and ticks[0] <= value <= ticks[-1]
+
+
 def test_systems_differ_without_colour():
     shapes = [re.sub(r' class="key system-\d"', "", draw_legend_key(n)) for n in range(4)]
     assert len(set(shapes)) == 4

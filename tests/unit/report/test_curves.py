@@ -75,9 +75,9 @@ def test_chrf_is_drawn_if_all_measured_models_have_it():
     ("along", "longest", "xs", "name"),
     [
         ("epochs", 131.0, [0.75, 1.0], "epochs"),
-        ("seconds", 119.0, [90.0, 119.0], "time in updates (seconds)"),
-        ("seconds", 131.0, [1.5, 131 / 60], "time in updates (minutes)"),
-        ("seconds", 7200.0, [0.025, 2.0], "time in updates (hours)"),
+        ("seconds", 119.0, [90.0, 119.0], "time of the training (seconds)"),
+        ("seconds", 131.0, [1.5, 131 / 60], "time of the training (minutes)"),
+        ("seconds", 7200.0, [0.025, 2.0], "time of the training (hours)"),
     ],
 )
 def test_units_of_the_x_axis(along, longest, xs, name):

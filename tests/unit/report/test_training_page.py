@@ -67,6 +67,21 @@ def test_the_page_reloads_itself_until_the_end_and_escapes_all_text():
     assert "&lt;script&gt;" in running and "50 %" in running and "(empty)" in running
 
 
+@pytest.mark.parametrize(
+    ("limits", "end", "interval"),
+    [
+        ({"max_updates": 800}, "800 updates", "every 1,000 updates"),
+        ({"validate_epochs": 0.5}, "early stopping alone", "every 0.5 epochs"),
+        ({"schedule": ("60:1.0", "99:0.0")}, "99 updates", "every 1,000 updates"),
+        ({"schedule": ("60:1.0", "99:0.0"), "time_limit": 60.0}, "1m of training", "every 1,000"),
+    ],
+)
+def test_limits_and_validations_are_named(limits, end, interval):
+    page = render_training_page("m", config(validate_every=1000, **limits), CURVE, [], "running")
+    assert f"<dt>Ends after</dt><dd>{end}" in page
+    assert f"<dt>Validation</dt><dd>{interval}" in page
+
+
 def test_the_plan_stands_on_the_page_once():
     plan = ["plan for 30m: 96 units & batches", "twice the time: more"]
     planned, given = (

@@ -5,6 +5,7 @@ import dataclasses
 import io
 import json
 import logging
+import math
 import re
 import sys
 
@@ -45,6 +46,15 @@ def test_every_100_updates_the_means_are_logged(tmp_path):
     assert first["gradient_norm"] == (LOG_EVERY + 1) / 2
     assert second["gradient_norm"] == (LOG_EVERY + 1) / 2 + LOG_EVERY
     assert first["words_per_second"] > 0
+
+
+def test_skipped_updates_have_no_mean(tmp_path):
+    metrics_logger = monitored(tmp_path)
+    run(metrics_logger, LOG_EVERY - 1)
+    metrics_logger._reset()  # as after a line in between
+    metrics_logger.log_update(Progress(updates=LOG_EVERY, skipped=1), float("nan"), 10, 1.0)
+    (line,) = lines(tmp_path)
+    assert math.isnan(line["cost_per_token"]) and math.isnan(line["gradient_norm"])
 
 
 def test_all_figures_of_a_validation_are_written(tmp_path):

@@ -8,7 +8,7 @@ from nmtkit.training.time_left import seconds_left, share_done
 NO_LIMITS = {"max_updates": 0, "max_epochs": 0, "time_limit": 0.0}
 
 
-def config(**limits: float) -> TrainingConfig:
+def config(**limits: object) -> TrainingConfig:
     return TrainingConfig(**{**NO_LIMITS, **limits})  # type: ignore[arg-type]
 
 
@@ -21,6 +21,9 @@ def config(**limits: float) -> TrainingConfig:
         ({"max_epochs": 10}, 0.2, 400.0),
         ({"time_limit": 400.0, "max_updates": 200, "max_epochs": 10}, 0.5, 100.0),
         ({"time_limit": 50.0}, 1.0, 0.0),
+        ({"schedule": ("100:1.0", "200:0.0")}, 0.5, 100.0),
+        ({"schedule": ("100:1.0", "400:0.0"), "max_updates": 200}, 0.5, 100.0),
+        ({"schedule": ("100:1.0", "110:0.0"), "time_limit": 400.0}, 0.25, 300.0),  # an estimate
     ],
 )
 def test_the_nearest_limit_counts(limits, share, left) -> None:

@@ -158,6 +158,39 @@ def test_with_a_longer_time_a_training_goes_on_from_before_its_cooldown(run: Run
     assert updates == sorted(updates)
 
 
+def test_a_continued_training_that_is_killed_early_keeps_its_checkpoints(
+    run: Run, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    averaging = "training.average_checkpoints=3"
+    first = run("model", averaging, time=LIMIT)
+    update = Trainer.update
+
+    def die(self: Trainer) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Trainer, "update", die)
+    with pytest.raises(KeyboardInterrupt):
+        run("model", averaging, time=4 * LIMIT)
+    monkeypatch.setattr(Trainer, "update", update)
+    names = {path.name for path in (first.folder / "checkpoints").iterdir()}
+    (steady,) = (name.removesuffix(".steady") for name in names if name.endswith(".steady"))
+    assert f"{steady}.interrupted" in names  # which no later validation averages
+    assert steady not in names or int(steady) % 10 == 0
+    result = run("model", averaging, time=3 * LIMIT)
+    assert result.updates > first.updates
+    assert "damaged" not in caplog.text and "cannot be resumed" not in caplog.text
+
+
+@pytest.mark.parametrize("fewer", [1, 20])
+def test_with_fewer_updates_than_it_has_a_training_loses_nothing(run: Run, fewer: int) -> None:
+    first = run("model", time=LIMIT)
+    checkpoints, metrics = first.folder / "checkpoints", first.folder / "metrics.jsonl"
+    before = sorted(checkpoints.iterdir()), metrics.read_text()
+    result = run("model", updates=first.updates - fewer)
+    assert result.updates == first.updates
+    assert (sorted(checkpoints.iterdir()), metrics.read_text()) == before
+
+
 @pytest.mark.parametrize("is_planned", [True, False])
 def test_a_plan_that_is_too_small_for_the_time_is_named(
     run: Run, caplog: pytest.LogCaptureFixture, is_planned: bool

@@ -641,7 +641,7 @@ def test_too_many_skipped_updates_in_a_row_stop_a_training(make_trainer):
     nan = float("nan")
     trainer = make_trainer(max_updates=9, max_nonfinite=3)
     multiplied(trainer, [nan, nan, 1, nan, nan, nan])
-    with pytest.raises(ModelError, match="update 6 .*, the 3th time in a row"):
+    with pytest.raises(ModelError, match="update 6 .*, 3 times in a row"):
         trainer.run()
     assert trainer.progress.updates == 5
 
