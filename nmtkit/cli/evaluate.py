@@ -148,7 +148,9 @@ def command(
             tgt_language, tokenized, hyphens, choose_tokenizer(tgt_language, tokenizer)
         )
         files = reference_files([references, *more_references])
-        if as_csv or any(value not in (None, (), False) for value in options.values()):
+        if as_csv or any(
+            value is not None and value is not False and value != () for value in options.values()
+        ):
             options["hyphens"] = hyphens
             text = _compare(hypotheses, files, conversion, format, force, options)
         else:

@@ -6,6 +6,7 @@ A rule names options and arguments as the user writes them: `--beam`, `SRC`, or 
     @declare_command(rules=[exclusive("--sample", "--n-best"), needs("--counts", "--sample")])
 """
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -206,9 +207,12 @@ class DifferentFiles:
         option_of: dict[object, str] = {}
         for name in self.names:
             file = command_line.value(name)
-            if file is not None and file in option_of:
-                return f"{option_of[file]} and {name} need different files."
-            option_of[file] = name
+            if file is None:
+                continue
+            place = "-" if file == "-" else os.path.realpath(str(file))
+            if place in option_of:
+                return f"{option_of[place]} and {name} need different files."
+            option_of[place] = name
         return None
 
 

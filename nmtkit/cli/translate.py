@@ -165,7 +165,9 @@ def command(
             from nmtkit.inference.markup_translator import MarkupTranslator, read_patterns
 
             keeper = MarkupTranslator(translator, markup, read_patterns(protect, bool(markup)))
-            translations = keeper.translate(lines, results.n_best or 1, process_group)
+            translations = keeper.translate(
+                lines, results.n_best or 1, process_group, bool(alignments)
+            )
         elif results.sample:
             translations = translator.sample(
                 lines, results.sample, results.seed, tokenized, bool(alignments), process_group

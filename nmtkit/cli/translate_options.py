@@ -67,6 +67,7 @@ RULES: list[Rule] = [
     ),
     *DOCUMENT_RULES,
     needs("--terms-mode", "--terms"),
+    needs("--alignment-format", "--alignments"),
     *excludes(
         "--sample", "--beam", "--beam-mode", "--stop", because="samples are drawn, not searched for"
     ),

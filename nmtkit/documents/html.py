@@ -56,6 +56,7 @@ _CODE_WITHOUT_QUOTES = ("{{", "{%", "${")
 quotes; without quotes its spaces end the value."""
 
 _OPEN_COMMENT = re.compile("<!--(?!-?>)")
+_OPEN_TAG = re.compile("</?[A-Za-z]")
 
 
 class _Placed(NamedTuple):
@@ -188,9 +189,17 @@ class _Parser:
 
 
 def _pieces(text: str) -> Iterator[Piece]:
-    """Yield the pieces of a page before a comment that does not end; browsers show none of it."""
+    """Yield the pieces of a page before a comment or a tag that does not end.
+
+    Browsers show nothing of it.
+    """
+    position, last_end = 0, text.rfind(">")
     for piece in split_pieces(text, Markup.HTML):
         start = _start_of_comment(piece)
+        if piece.kind is PieceKind.TEXT and start < 0:
+            tag = _OPEN_TAG.search(piece.source)
+            start = tag.start() if tag and position + tag.start() > last_end else -1
+        position += len(piece.source)
         if start > 0:
             yield Piece(PieceKind.TEXT, piece.source[:start])
         if start >= 0:

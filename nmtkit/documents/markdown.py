@@ -299,12 +299,17 @@ def _end_of_heading(line: str) -> int:
     return len(inner.rstrip(" \t")) if is_closed else len(line)
 
 
+_EDGE_BREAKS = re.compile(r"\A(?:\\\n[ \t]*)+|(?:[ \t]*\\\n)+[ \t]*\Z")
+"""Breaks of lines before or behind all words, where the backslash would be text."""
+
+
 def _write(lines: Sequence[_Line], source: str, prefix: str, is_cell: bool) -> Write:
     """Return the function that writes a paragraph or a cell."""
 
     def write(translation: str, inner: Sequence[Edit]) -> Iterable[Edit]:
         if translation == source:
             return []
+        translation = _EDGE_BREAKS.sub("", translation)
         if is_cell:
             translation = re.sub(r"(?<!\\)\|", r"\\|", " ".join(translation.splitlines()))
         return [Edit(lines[0].start, lines[-1].end, translation.replace("\n", prefix))]

@@ -21,6 +21,9 @@ _FIRST = re.compile(
     r"|!?\[(?P<label>[^\[\]\n]{1,200})\](?![\[(:])"
 )
 _SECOND = re.compile(r"!?\[|\]|\*+|_+|~~")
+EMPHASIS = re.compile(r"[*_~]+")
+"""Signs around words. Around nothing they are text, or begin a block of code."""
+
 _WIKI = "[["
 """Name of a link of a wiki with a text, as in `[[page|text]]`."""
 

@@ -22,7 +22,7 @@ KINDS = ("missing", "uncovered", "added", "repeated", "differs", "unknown", "unf
 missing: a content word of the reference has no counterpart in the translation.
 uncovered: a content word of the source got little attention.
 added: the translation has a content word with no counterpart in the reference.
-repeated: words stand twice that the reference has once.
+repeated: more words stand twice than in the reference and in the source.
 differs: a number or a name of the source is missing, or a number is invented.
 unknown: the model did not know a word of the source, or wrote `<unk>`.
 unfinished: the translation reached the maximum length.
@@ -168,22 +168,26 @@ def _uncovered(source: Sequence[str], attention: Sequence[float]) -> list[int]:
 def _repetitions(
     translation: Sequence[str], reference: Sequence[str], source: Sequence[str]
 ) -> set[int]:
-    """Return the positions of words that repeat earlier ones, more often than the other texts."""
+    """Return the positions of words that repeat earlier ones, more often than the other texts.
+
+    A repetition in the reference or the source allows one as long, whatever its words are: "vous
+    vous levez" is no error where the reference has "nous nous levons".
+    """
     ours = [word.casefold() for word in translation]
     spans = _repeated_spans(ours)
     if not spans:
         return set()
-    allowed = {
-        length
-        for words in (reference, source)
-        for _, length in _repeated_spans([word.casefold() for word in words])
-    }
-    return {
-        position
-        for start, length in spans
-        if length not in allowed
-        for position in range(start, start + length)
-    }
+    allowed = Counter[int]()
+    for words in (reference, source):
+        others = _repeated_spans([word.casefold() for word in words])
+        allowed |= Counter(length for _, length in others)
+    found = set[int]()
+    for start, length in spans:
+        if allowed[length]:
+            allowed[length] -= 1
+        else:
+            found.update(range(start, start + length))
+    return found
 
 
 def _repeated_spans(words: Sequence[str]) -> list[tuple[int, int]]:

@@ -230,11 +230,12 @@ def symmetric_links(
     rounds = ROUNDS if rounds is None else rounds
     if not rounds and backward is None:
         raise ModelError("attention alone has one direction; give a model of the other, too")
-    pairs, again = tee(pairs)
-    scores = forward._scores(pairs, tokenized, pair_name)
     if backward is None:
+        scores = forward._scores(pairs, tokenized, pair_name)
         both = _learned(forward, zip(scores, repeat(None), strict=False), rounds)
     else:
+        pairs, again = tee(pairs)
+        scores = forward._scores(pairs, tokenized, pair_name)
         flipped = ((tgt, src) for src, tgt in again)
         reverse = backward._scores(flipped, tokenized, pair_name)
         scored = _same_words(forward, backward, zip(scores, reverse, strict=True), pair_name)

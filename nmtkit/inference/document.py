@@ -20,6 +20,7 @@ from nmtkit.documents.formats import FORMATS as FORMATS
 from nmtkit.documents.formats import format_of as format_of
 from nmtkit.documents.formats import parse_document
 from nmtkit.documents.inline import parse_segment
+from nmtkit.documents.markdown_inline import EMPHASIS
 from nmtkit.errors import refuse_other
 from nmtkit.inference.markup_translator import MarkupTranslator, own_table, read_patterns
 from nmtkit.inference.translation import Translation
@@ -210,10 +211,13 @@ class _DocumentTranslator:
             if self._keeper(segment) is self._keepers.marked:
                 text = re.sub("[<>&]", "", text)
         else:
-            text, lost = self._keeper(segment).place(sentence.marked, translation)
+            left_out = EMPHASIS if segment.syntax is Syntax.MARKDOWN else None
+            text, lost = self._keeper(segment).place(sentence.marked, translation, left_out)
             for element in lost:
                 tag = element.opening[:60] or element.closing[:60]
-                self._warn(segment.line, f"no words belong to {tag}; check where it stands")
+                is_sign = left_out is not None and left_out.fullmatch(element.opening)
+                check = "check whether it is there" if is_sign else "check where it stands"
+                self._warn(segment.line, f"no words belong to {tag}; {check}")
         if segment.wrap is not None and "\n" in sentence.source.strip():
             text = segment.wrap(sentence.source, text)
         return text

@@ -93,6 +93,7 @@ class MarkupTranslator:
         lines: Iterable[str],
         n_best: int = 1,
         process_group: ProcessGroup = SINGLE_PROCESS,
+        alignments: bool = False,
         **search: Unpack[SearchSettings],
     ) -> Iterator[list[Translation]]:
         """Translate lines, in the order given.
@@ -100,6 +101,8 @@ class MarkupTranslator:
         :param lines: source text; a `LineStream` is translated as its lines arrive.
         :param n_best: translations of each line.
         :param process_group: shares the lines; see `Translator.translate`.
+        :param alignments: the translations have to have alignments. If a model has attention, they
+            have them anyway, as markup is placed by them.
         :param search: fields of `SearchConfig` that differ, such as beam=5.
         :return: translations whose text has the markup; other fields are those of the text alone.
             Errors are those of `Translator.translate`.
@@ -107,7 +110,11 @@ class MarkupTranslator:
         marked = _MarkedLines(self, lines)
         has_attention = self._translator.ensemble.has_attention
         results = self._translator.translate(
-            marked, n_best, alignments=has_attention, process_group=process_group, **search
+            marked,
+            n_best,
+            alignments=alignments or has_attention,
+            process_group=process_group,
+            **search,
         )
         for translations in results:
             line = marked.waiting.popleft()
@@ -160,18 +167,30 @@ class MarkupTranslator:
         places, aligned = self._places(marked, translation)
         return write_markup(marked, places, aligned)
 
-    def place(self, marked: MarkedText, translation: Translation) -> tuple[str, list[Element]]:
+    def place(
+        self, marked: MarkedText, translation: Translation, left_out: re.Pattern[str] | None = None
+    ) -> tuple[str, list[Element]]:
         """Return the text as `restore`, and the elements that have lost all their words.
 
         These stand around the nearest word, if it is free.
 
         :param marked: the source line, taken apart.
         :param translation: of its text, with an alignment if a model has attention.
+        :param left_out: what begins elements that are left out where no word is free.
         """
         places, aligned = self._places(marked, translation)
         pairs = zip(marked.elements, places, strict=True)
         lost = [element for element, place in pairs if has_lost_words(element, place, aligned)]
         places = around_nearest_words(marked.elements, places, aligned)
+        if left_out is not None:
+            pairs = zip(marked.elements, places, strict=True)
+            elements = tuple(
+                replace(element, opening="", closing="")
+                if left_out.fullmatch(element.opening) and has_lost_words(element, place, aligned)
+                else element
+                for element, place in pairs
+            )
+            marked = replace(marked, elements=elements)
         return write_markup(marked, places, aligned), lost
 
     def _places(self, marked: MarkedText, translation: Translation) -> tuple[list[Place], Aligned]:

@@ -207,8 +207,9 @@ class _NbestList:
                     number,
                 )
             self._last = entry.sentence
-            if self._columns:
-                values = self._columns.row(entry)
+            columns = self._columns or FeatureColumns.from_entry(entry)
+            if columns:
+                values = columns.row(entry)
                 if not math.isfinite(sum(values) + entry.total):
                     problem = "a feature or the total is infinite or not a number"
                     yield error(self._path, problem, _MEND, number)

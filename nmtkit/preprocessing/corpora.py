@@ -166,10 +166,12 @@ def with_tags(
     """Give corpora their tags.
 
     :param tags: name of a corpus, and its tag.
-    :raises ConfigError: no corpus has the name, or one is named twice.
+    :raises ConfigError: no corpus has the name, one is named twice, or a tag is empty.
     """
     named = with_names(corpora)
     for name, tag in tags:
+        if not tag:
+            raise ConfigError(f"--tag {name} '': the tag is empty; give a word, such as <{name}>")
         indices = [index for index, corpus in enumerate(named) if corpus.name == name]
         if not indices:
             names = ", ".join(corpus.name for corpus in named)

@@ -214,4 +214,5 @@ class BatchedSearch:
         from nmtkit.search.constrained_beam import ConstrainedRows  # rarely needed: start-up
 
         constrained = ConstrainedRows.of(batch.constraints, self._boundaries, beam.scores.device)
-        return states, beam._replace(limits=constrained.limits(beam.limits)), constrained
+        limits = constrained.limits(beam.limits, beam.steps)
+        return states, beam._replace(limits=limits), constrained

@@ -99,17 +99,18 @@ class ConstrainedRows:
         """Rows of sentences without constraints."""
         return [row for row, sentence in enumerate(self._sentences) if sentence is None]
 
-    def limits(self, limits: Tensor) -> Tensor:
+    def limits(self, limits: Tensor, steps: Tensor) -> Tensor:
         """Return how many tokens the translations of each row may have.
 
         :param limits: the same without constraints. Shape: [B].
+        :param steps: tokens that they have, before those of the prefix. Shape: [B].
         """
         rooms, least = [], []
         for sentence in self._sentences:
             found = Constraints() if sentence is None else sentence.constraints
             rooms.append(found.room + SLACK if found.terms or found.has_forbidden else 0)
             least.append(found.prefix.length + SLACK if found.prefix else 0)
-        return (limits + limits.new_tensor(rooms)).maximum(limits.new_tensor(least))
+        return (limits + limits.new_tensor(rooms)).maximum(steps + limits.new_tensor(least))
 
     def select(self, rows: Sequence[int]) -> "ConstrainedRows":
         """Keep some rows."""
@@ -215,7 +216,7 @@ class ConstrainedRows:
         weights = None if alignment is None else self._attention(alignment)
         numbers = self._number_states(scores.size(1), weights)
         states = self._table.look_up(torch.tensor(numbers).to(scores.device))
-        is_forced = (limits - steps).unsqueeze(1) <= states.needed
+        is_forced = (states.needed >= 0) & ((limits - steps).unsqueeze(1) <= states.needed)
         width = min(int(widths.max()) + 1, scorer.vocabulary_size)  # with `</s>`
         flat = [number for row in numbers for number in row]
         found = self._tokens(scorer, readouts, scores, mask, states, is_forced, flat, width)
@@ -258,7 +259,8 @@ class ConstrainedRows:
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Find the tokens that may follow hypotheses.
 
-        :param is_forced: True for hypotheses with no tokens left but for terms. Shape: [n, k].
+        :param is_forced: True for hypotheses with no tokens left but for terms, and for the end of
+            an open word before them. Shape: [n, k].
         :param numbers: of the states of all slots.
         :return: log p of the steps of terms [n, k, M]; the best c other tokens, and log p of them.
             Shapes: [n, k, c].
@@ -274,9 +276,11 @@ class ConstrainedRows:
             mask.select(rows)._replace(unk=False).apply(log_probs)
             forced[rows] |= lacks_terms[rows] & (log_probs[:, EOS] > LIKELY_END)
             log_probs[:, EOS].masked_fill_(~may_end[rows], -torch.inf)
+            only_terms = forced[rows] & is_urgent[rows].any(1)
             if self._table.has_rules or mask.unk:
-                self._apply_rules(log_probs, rows, numbers, forced, mask.unk)
-            only_terms = forced[rows].unsqueeze(1)
+                self._apply_rules(log_probs, rows, numbers, only_terms, mask.unk)
+            self._close_words(log_probs, forced[rows] & ~only_terms)
+            only_terms = only_terms.unsqueeze(1)
             allowed = is_step[rows] & (is_urgent[rows] | ~only_terms)
             place, column = allowed.nonzero().unbind(1)
             wanted = states.tokens.flatten(0, 1)[rows[place], column]
@@ -294,18 +298,19 @@ class ConstrainedRows:
         log_probs: Tensor,
         rows: Tensor,
         numbers: Sequence[int],
-        forced: Tensor,
+        only_terms: Tensor,
         forbid_unk: bool,
     ) -> None:
         """Forbid tokens of hypotheses, in place.
 
         :param rows: their numbers among all slots. Shape: [r]; of `log_probs`: [r, w].
+        :param only_terms: True for those that may go on with nothing but terms. Shape: [r].
         :param forbid_unk: `<unk>` is forbidden, but in a prefix.
         """
         masked = log_probs[:, UNK].clone()
         if forbid_unk:
             log_probs[:, UNK] = -torch.inf
-        is_forced = forced[rows].tolist()
+        is_forced = only_terms.tolist()
         places: dict[frozenset[int] | bool, list[int]] = {}
         for place, slot in enumerate(rows.tolist()):
             known = self._table[numbers[slot]]
@@ -324,6 +329,21 @@ class ConstrainedRows:
         for rule, found in places.items():
             at = row_numbers(found, log_probs.device).unsqueeze(1)
             log_probs[at, self._forbidden(rule, log_probs.device)] = -torch.inf
+
+    def _close_words(self, log_probs: Tensor, closing: Tensor) -> None:
+        """Forbid what does not end an open word, in place, where something that does is allowed.
+
+        :param closing: True for the rows that it concerns. Shape: [r].
+        """
+        rows = closing.nonzero().squeeze(1)
+        if not len(rows):
+            return
+        ends = self._sentence(self.rows[0]).boundaries.closing.to(log_probs.device)
+        kept = log_probs[rows].index_select(1, ends)
+        can_end = (kept > -torch.inf).any(1)
+        rows, kept = rows[can_end], kept[can_end]
+        log_probs[rows] = -torch.inf
+        log_probs[rows.unsqueeze(1), ends] = kept
 
     def _forbidden(self, rule: frozenset[int] | bool, device: torch.device) -> Tensor:
         """Return tokens that are forbidden.

@@ -190,8 +190,9 @@ class ConstraintTable:
 
 
 def _needed(known: KnownState, steps: list[Step]) -> int:
-    """Return how many tokens the terms take that are not met; -1 if no step can be forced."""
-    return known.view.needed if any([step.is_urgent for step in steps]) else -1
+    """Return how many tokens the terms take that are not met; -1 if nothing can be forced."""
+    can_force = any([step.is_urgent for step in steps]) or known.sentence.must_close(known.state)
+    return known.view.needed if can_force else -1
 
 
 def _enlarged(values: Tensor, *sizes: int, fill: float = -1) -> Tensor:

@@ -305,7 +305,15 @@ class ConstrainedSentence:
         if tokens_left > view.needed:
             return view.rule
         steps = [step.token for step in self.steps(state) if step.is_urgent]
-        return Rule(torch.tensor(sorted(steps)), may_end=False) if steps else view.rule
+        if steps:
+            return Rule(torch.tensor(sorted(steps)), may_end=False)
+        if self.must_close(state):
+            return view.rule._replace(only=self.boundaries.closing, goes_on=None)
+        return view.rule
+
+    def must_close(self, state: State) -> bool:
+        """Return whether a word has to end before the terms that are not met can be forced."""
+        return state.is_open and self.view(state).needed >= 0 and self.boundaries.can_close
 
     def shared(self, state: State) -> tuple[Tokens, ...]:
         """Return terms that are not met and that one token could begin alike, for each token."""
@@ -331,10 +339,11 @@ class ConstrainedSentence:
     def _needed(self, state: State) -> int:
         """Return how many tokens the terms that are not met take, and `</s>`.
 
-        One more is for a forbidden word that must go on before they are forced.
+        One more is for the end of a word that is open, or for a forbidden word that must go on
+        before they are forced.
         """
         terms = self.constraints.terms
-        ends = 1 + self.constraints.has_forbidden
+        ends = 1 + (self.constraints.has_forbidden or self.boundaries.can_close)
         return ends + sum(max(map(len, terms[number])) for number in self.unmet(state))
 
     def _ends_of_forbidden(self, state: State) -> Iterator[int]:

@@ -35,6 +35,9 @@ class WordBoundaries:
         self.in_letters = torch.tensor(
             [goes_on and token not in self._values for token, goes_on in enumerate(self.goes_on)]
         )
+        is_closing = self.in_letters & ~torch.tensor(self.opens)
+        self.closing = is_closing.nonzero().squeeze(1)  # tokens that end an open word
+        self.can_close = any(self.opens) and len(self.closing) > 0
 
     @classmethod
     def none(cls, size: int) -> "WordBoundaries":

@@ -190,7 +190,8 @@ class Engine:
                 size = len(line) + LINE_SIZE
                 self._scheduler.put((job.pair, job.task), Waiting(job, index, size))
             else:
-                job.answer(index, empty_result(job.task))
+                prefix = job.prefixes[index] if job.prefixes else ""
+                job.answer(index, empty_result(job.task, prefix))
         self._changed.set()
 
     def _close(self, job: Job, model: ServedModel, timer: asyncio.TimerHandle) -> None:
@@ -335,11 +336,14 @@ def _prefix(line: Waiting[Job]) -> str:
     return prefixes[line.position] if prefixes else ""
 
 
-def empty_result(task: Task) -> LineResult:
-    """Return the result of a line without words, for which no model is run."""
+def empty_result(task: Task, prefix: str = "") -> LineResult:
+    """Return the result of a line without words, for which no model is run.
+
+    :param prefix: beginning of its translation, which is all of it.
+    """
     if task.continuations:
         return {"continuations": []}
-    result: LineResult = {"text": "", "alternatives": [], "missing_terms": []}
+    result: LineResult = {"text": prefix, "alternatives": [], "missing_terms": []}
     result |= {"finished": True, "score": 0.0}
     if task.details:
         result |= {"source_words": [], "target_words": [], "alignment": [], "word_scores": []}

@@ -13,6 +13,7 @@ from nmtkit.serve.downloads import Downloads
 from nmtkit.serve.errors import RequestError
 from nmtkit.serve.fields import Upload, read_fields, text_field
 from nmtkit.serve.json_response import ASCIIResponse
+from nmtkit.serve.languages import load_identifier
 from nmtkit.serve.service import Service, while_connected
 from nmtkit.serve.task import Task
 
@@ -61,6 +62,7 @@ class Files:
             )
         sample = _sample(name, upload.data)
         source, target = text_field(fields, "source"), text_field(fields, "target")
+        await load_identifier(source)
         (pair, _) = service.languages.pair(source, target, sample)
         task = service.task(fields, Task())
         request.state.note = {"bytes": len(upload.data)}

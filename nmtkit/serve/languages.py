@@ -1,5 +1,6 @@
 """The languages of the models: their names, and which one a text is in."""
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -104,6 +105,16 @@ def name_of(code: str) -> str:
     except Exception:  # a code of a model's own
         return code
     return name if "-" not in code else f"{name} ({code})"
+
+
+async def load_identifier(source: str = AUTO) -> None:
+    """Load what `detect` needs, which takes a second; meanwhile other clients are answered.
+
+    :param source: code of the source language; unless it is `auto`, nothing is loaded.
+    :raises RequestError: the identifier is not installed.
+    """
+    if source.lower() == AUTO:
+        await asyncio.to_thread(_identifier)
 
 
 def detect(text: str) -> Sequence[tuple[str, float]]:

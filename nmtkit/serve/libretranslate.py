@@ -16,7 +16,7 @@ from nmtkit.serve.errors import RequestError
 from nmtkit.serve.fields import Fields, clean, number_field, read_fields, text_field
 from nmtkit.serve.job import LineResult, Pair
 from nmtkit.serve.json_response import ASCIIResponse
-from nmtkit.serve.languages import MIN_CONFIDENCE, as_detection, detect, name_of
+from nmtkit.serve.languages import MIN_CONFIDENCE, as_detection, detect, load_identifier, name_of
 from nmtkit.serve.lines import joined_text, split_text
 from nmtkit.serve.service import Service, while_connected
 from nmtkit.serve.task import Task
@@ -67,6 +67,7 @@ class LibreTranslate:
         lines = [line for text in texts for line in split_text(text)[0]]
         service.check_size(texts, lines)
         task = service.task(fields, task)
+        await load_identifier(source)
         pairs = [service.languages.pair(source, target, text) for text in texts]
         request.state.note = {"characters": sum(map(len, texts)), "lines": len(lines)}
         if service.journal.texts:
@@ -132,6 +133,7 @@ class LibreTranslate:
         service.admit(request, fields)
         text = text_field(fields, "q")
         service.check_size([text], [])
+        await load_identifier()
         found = [as_detection(*one) for one in detect(text)[:5] if one[1] >= MIN_CONFIDENCE]
         return ASCIIResponse(found)
 

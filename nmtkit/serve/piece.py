@@ -69,12 +69,12 @@ class PieceTranslator:
         search: dict[str, Any] = {}
         if n_best > translator.search.beam:
             search["beam"] = n_best
-        if prefixes is not None and any(prefixes):
-            search["prefixes"] = prefixes
         if task.markup is not None:
             keeper = _markup_translator(translator, task.markup)
             results = keeper.translate(lines, n_best, **search)
         else:
+            if prefixes is not None and any(prefixes):
+                search["prefixes"] = prefixes
             alignments = task.details and translator.ensemble.has_attention
             results = translator.translate(lines, n_best, alignments=alignments, **search)
         pairs = zip(lines, results, strict=True)

@@ -16,6 +16,7 @@ from nmtkit.io.safe_json import parse_json
 from nmtkit.serve.channel import Channel
 from nmtkit.serve.errors import JobCancelled, RequestError
 from nmtkit.serve.fields import flag_field, number_field, text_field
+from nmtkit.serve.languages import load_identifier
 from nmtkit.serve.lines import split_text
 from nmtkit.serve.service import Service
 from nmtkit.serve.task import Task
@@ -125,6 +126,7 @@ class Connection:
     async def _try_to_answer(self, number: Id, message: dict[str, Any]) -> None:
         try:
             client = self._service.admit(self._socket, {**self._query, **message})
+            _refuse_beginning_of_markup(message)
             if flag_field(message, "alternatives"):
                 await self._answer_alternatives(number, message, client)
             else:
@@ -145,9 +147,9 @@ class Connection:
         task = service.task(message, task)
         lines, _ = split_text(text)
         service.check_size([text], lines)
-        pair, probability = service.languages.pair(
-            text_field(message, "source"), text_field(message, "target"), text
-        )
+        source = text_field(message, "source")
+        await load_identifier(source)
+        pair, probability = service.languages.pair(source, text_field(message, "target"), text)
         prefixes = _prefixes(message, len(lines))
         detected = {} if probability is None else {"detected": pair[0]}
         job = service.engine.submit(pair, lines, task, client, prefixes)
@@ -165,14 +167,28 @@ class Connection:
         if "\n" in text or "\n" in prefix:
             raise RequestError(400, "alternatives are for one line; this text has several")
         service.check_size([text, prefix], [text])
-        n = number_field(message, "n", service.limits.alternatives) or CONTINUATIONS
+        n = CONTINUATIONS
+        if message.get("n") not in (None, ""):
+            n = number_field(message, "n", service.limits.alternatives, minimum=1)
         task = service.task(message, Task(continuations=n))
-        pair, _ = service.languages.pair(
-            text_field(message, "source"), text_field(message, "target"), text
-        )
+        source = text_field(message, "source")
+        await load_identifier(source)
+        pair, _ = service.languages.pair(source, text_field(message, "target"), text)
         job = service.engine.submit(pair, [text], task, client, [prefix])
         (result,) = await job.all_results()
         await self._send({"id": number, "alternatives": result["continuations"]})
+
+
+def _refuse_beginning_of_markup(message: dict[str, Any]) -> None:
+    """Refuse a message about the beginning of a translation into which markup is put back.
+
+    :raises RequestError: it is such a message.
+    """
+    has_beginning = message.get("prefix") not in (None, "") or message.get("alternatives")
+    if has_beginning and message.get("markup") not in (None, "", "text"):
+        raise RequestError(
+            400, "a translation with markup cannot be continued from a beginning; leave out markup"
+        )
 
 
 def _prefixes(message: dict[str, Any], count: int) -> list[str] | None:

@@ -38,7 +38,9 @@ def answer_piece(translator: PieceTranslator, message: Any) -> dict[str, Any]:
             return {"contents": translator.translate_files(message["files"], task)}
         results = translator.translate(message["lines"], message["prefixes"], task)
     except NmtkitError as error:
-        return {"error": str(error), "is_bug": False}
+        # without the files of the model, which concern no client (`Ensemble.error_context`)
+        inner = error.__cause__ if isinstance(error.__cause__, NmtkitError) else error
+        return {"error": str(inner), "is_bug": False}
     except Exception as error:
         return {"error": f"{type(error).__name__}: {error}", "is_bug": True,
                 "traceback": traceback.format_exc()}  # fmt: skip

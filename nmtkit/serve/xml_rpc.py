@@ -53,9 +53,8 @@ class XmlRpc:
     async def call(self, request: Request) -> Response:
         """Answer a call; a call that is refused is answered by a fault, as the protocol wants."""
         service = self._service
-        body = await read_body(request, service.limits)
         try:
-            method, values = parse_call(body)
+            method, values = parse_call(await read_body(request, service.limits))
             answer = await self._translated(request, method, values)
         except RequestError as error:
             fault = {"faultCode": error.status, "faultString": error.message}

@@ -116,7 +116,7 @@ class Lexicon:
         source_index: defaultdict[bytes, int] = defaultdict(count().__next__)
         tables: list[TableEntries] = []
         max_entries = MAX_ENTRIES_UNPRUNED
-        for sources, targets, values in read_columns(path, None if known_direction else ids):
+        for sources, targets, values, _ in read_columns(path, None if known_direction else ids):
             target_ids = np.array([ids.get(word, -1) for word in targets], np.int32)
             known = (target_ids >= 0) & ~np.fromiter(map(NULL_WORDS.__contains__, sources), bool)
             indices = np.fromiter(map(source_index.__getitem__, compress(sources, known)), np.int32)
@@ -149,7 +149,7 @@ def best_translations(path: str | Path, src_vocab: Vocabulary | None = None) -> 
     """
     best: dict[bytes, tuple[float, bytes, int]] = {}
     number = 0
-    for sources, targets, values in read_columns(path, None):
+    for sources, targets, values, _ in read_columns(path, None):
         for source, target, value in zip(sources, targets, values.tolist(), strict=True):
             number += 1
             if source in NULL_WORDS or target in NULL_WORDS:
@@ -212,8 +212,13 @@ class LinkCounts:
         return len(kept)
 
 
-Columns = tuple[Sequence[bytes], Sequence[bytes], Values]
-"""Source words, target words, and values of some lines."""
+class Columns(NamedTuple):
+    """Source words, target words, and values of some lines: probabilities, or their logarithms."""
+
+    sources: Sequence[bytes]
+    targets: Sequence[bytes]
+    values: Values
+    are_logs: bool
 
 
 def read_columns(path: str | Path, ids: dict[bytes, int] | None) -> Iterator[Columns]:
@@ -241,7 +246,7 @@ def read_columns(path: str | Path, ids: dict[bytes, int] | None) -> Iterator[Col
         sources, targets = (words[0::3], words[1::3]) if are_logs else (words[1::3], words[0::3])
         if is_first and ids is not None:
             _check_direction(path, targets, sources, ids)
-        yield sources, targets, values
+        yield Columns(sources, targets, values, are_logs)
         first += len(block)
     if are_logs is None:
         raise DataError(f"{path}: empty; 'nmtkit align --lexicon' makes a table")

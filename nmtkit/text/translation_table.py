@@ -35,13 +35,13 @@ class TranslationTable(NamedTuple):
         )
         keys: list[npt.NDArray[np.int64]] = [np.empty(0, np.int64)]
         values: list[npt.NDArray[np.float64]] = [np.empty(0)]
-        for src, tgt, numbers in read_columns(path, None):
+        for src, tgt, numbers, are_logs in read_columns(path, None):
             src_ids = np.array([sources.get(word, -1) for word in src], np.int64)
             tgt_ids = np.array([targets.get(word, -1) for word in tgt], np.int64)
             known = (src_ids >= 0) & (tgt_ids >= 0)
             keys.append(src_ids[known] * len(tgt_vocab) + tgt_ids[known])
             probabilities = numbers[known].astype(np.float64)
-            values.append(np.exp(probabilities) if (numbers < 0).any() else probabilities)
+            values.append(np.exp(probabilities) if are_logs else probabilities)
         unique, first = np.unique(np.concatenate(keys), return_index=True)
         return cls(unique, np.concatenate(values)[first], len(tgt_vocab))
 

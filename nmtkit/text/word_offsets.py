@@ -1,9 +1,11 @@
 """Where the words of a tokenised line stand in its text.
 
 Tokenising and its reverse change spaces, now and then a character (`’` for `'`), or the case of a
-letter; the other characters stay, in their order. So words and text are read side by side.
+letter; the other characters stay, in their order. So words and text are read side by side, with
+accents taken apart (NFD), as either may have them as marks of their own.
 """
 
+import unicodedata
 from collections.abc import Sequence
 
 MAX_SKIP = 30
@@ -16,8 +18,8 @@ def word_offsets(words: Sequence[str], text: str) -> list[tuple[int, int]]:
     A word whose characters are not found stands, without length, where the one before ends. Offsets
     never decrease.
     """
-    characters = [(char, number) for number, word in enumerate(words) for char in word.casefold()]
-    places = [(char, index) for index, raw in enumerate(text) for char in raw.casefold()]
+    characters = [(char, number) for number, word in enumerate(words) for char in _folded(word)]
+    places = [(char, index) for index, raw in enumerate(text) for char in _folded(raw)]
     places = [(char, index) for char, index in places if not char.isspace()]
     starts: dict[int, int] = {}
     ends: dict[int, int] = {}
@@ -37,6 +39,10 @@ def word_offsets(words: Sequence[str], text: str) -> list[tuple[int, int]]:
         last = max(ends.get(number, start), start)
         offsets.append((start, last))
     return offsets
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFD", text.casefold())
 
 
 def _resumed(

@@ -27,7 +27,13 @@ from nmtkit.durations import parse_duration
 from nmtkit.errors import ConfigError, NmtkitError, OutputError, counted
 from nmtkit.io.atomic import remove_folder
 from nmtkit.io.parameters import copy_parameters
-from nmtkit.model_folder import build_model, find_device, read_vocabularies, write_config
+from nmtkit.model_folder import (
+    build_model,
+    find_device,
+    read_config,
+    read_vocabularies,
+    write_config,
+)
 from nmtkit.models import Model
 from nmtkit.models.precision import limit_bfloat16_memory
 from nmtkit.parallel.process_group import ProcessGroup, join_process_group
@@ -217,6 +223,9 @@ def _run(trainer: Trainer, start: InformedStart, config: Config, opened: Trainin
         else:
             start.initialise(trainer.model)
         if lock is not None:
+            if trainer.finished():  # lower limits than those that it had change nothing
+                training = read_config(folder).training
+                config = dataclasses.replace(config, training=training)
             write_config(folder, config)  # limits and search settings may have changed
             trainer.record_schedule = functools.partial(_record_schedule, folder, config)
         if trainer.finished():

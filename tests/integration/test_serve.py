@@ -278,6 +278,9 @@ def check_mosess_client(client, server: Running):
     for method, arguments in (("translate", ("one",)), ("other", ({"text": "one"},))):
         with pytest.raises(xmlrpc.client.Fault):
             getattr(client, method)(*arguments)
+    with pytest.raises(xmlrpc.client.Fault) as large:
+        client.translate({"text": "one", "more": "x" * (3 << 20)})
+    assert large.value.faultCode == 413
 
 
 def test_clients_at_the_same_time_get_their_own_texts(server: Running, translate):

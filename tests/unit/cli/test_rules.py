@@ -71,6 +71,8 @@ def command(*rules: Rule) -> Command:
         (times("--gamma", {"--method x": 1}), "--gamma a", None),
         (different_files("--output", "--log"), "--log x", None),
         (different_files("--output", "--log"), "--log -", "--output and --log need different"),
+        (different_files("--output", "--log"), "-o a/../b --log ./b", "need different files."),
+        (different_files("--output", "--log"), "-o a --log b", None),
         (one_stdin("SRC", "--log"), "- --log x", None),
         (one_stdin("SRC", "--log"), "- --log -", "stdin ('-') can be only one of SRC and --log."),
     ],

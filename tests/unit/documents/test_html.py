@@ -108,6 +108,19 @@ def test_a_comment_that_does_not_end_goes_to_the_end(rest: str) -> None:
     assert changed == f"<p>ONE</p> TWO {rest}\n"
 
 
+@pytest.mark.parametrize(
+    "rest", ['<a href="http://example.org/one"', '<p title="Close', "</di", "<b one two"]
+)
+def test_a_tag_that_does_not_end_stays(rest: str) -> None:
+    changed = translated(f"<p>one</p> two {rest}", "html", str.upper).data.decode()
+    assert changed == f"<p>ONE</p> TWO {rest}"
+
+
+def test_a_sign_that_begins_no_tag_is_text() -> None:
+    changed = translated("<p>one < two, <3 and a<b</p> c", "html", str.upper).data.decode()
+    assert changed.startswith("<p>ONE") and changed.endswith("</p> C")
+
+
 def test_a_comment_may_end_with_an_exclamation_mark_as_in_browsers() -> None:
     changed = translated("<p>one <!-- two --!> three <!-- four -->", "html", str.upper).data
     assert changed.decode() == "<p>ONE <!-- two --!> THREE <!-- four -->"

@@ -135,6 +135,25 @@ def test_references_by_their_text_stay_if_the_file_defines_them() -> None:
     )
 
 
+@pytest.mark.parametrize("sign", ["~~", "**", "*", "__"])
+def test_emphasis_around_nothing_is_left_out(sign: str) -> None:
+    """`~~~~~~` at the beginning of a line would make code of all that follows."""
+    text = " ".join(f"{sign}{word}{sign}" for word in ("old", "text", "here")) + " cat\n\nNext\n"
+    result = translated(text, "md", lambda word: "" if word in ("old", "text") else word)
+    changed = result.data.decode()
+    assert changed.strip() in (f"{sign}here{sign} cat\n\nNext", f"here {sign}cat{sign}\n\nNext")
+    message = f"no words belong to {sign}; check whether it is there"
+    assert result.warnings == [(1, message), (1, message)]
+
+
+@pytest.mark.parametrize("lost", ["one", "two"])
+def test_a_break_at_the_edge_of_a_paragraph_is_left_out(lost: str) -> None:
+    result = translated("one\\\ntwo\n\nthree\n", "md", lambda w: "" if w == lost else w.upper())
+    assert result.data.decode() == ("TWO" if lost == "one" else "ONE") + "\n\nTHREE\n"
+    kept = translated("one\\\ntwo\n", "md", str.upper).data.decode()
+    assert kept == "ONE\\\nTWO\n"
+
+
 def test_cells_stay_cells() -> None:
     text = "|a|b|\n|-|-|\n|c|d|"
     changed = translated(text, "md", lambda word: "x|y").data.decode()

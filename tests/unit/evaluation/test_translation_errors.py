@@ -31,6 +31,8 @@ def kinds(source, reference, translation, **options):
         ("a b c", "un de la vie", "vie", {"missing"}),  # several in a row
         ("the cat", "le chat", "le chat chat", {"repeated", "added"}),
         ("very very good", "très très bon", "très très bon", set()),  # as in the reference
+        ("we get up", "nous nous levons", "vous vous levez", set()),
+        ("we get up", "nous nous levons", "nous nous nous levons", {"repeated", "added"}),
         ("in 1,200 days", "en 1 200 jours", "en 1.200 jours", set()),
         ("in 12 days", "en 12 jours", "en 13 jours", {"differs"}),
         ("in 3 days", "en trois jours", "en trois jours", set()),

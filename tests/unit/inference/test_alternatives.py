@@ -58,6 +58,20 @@ def test_each_is_the_translation_that_begins_so(
             assert word and (best.text.startswith(text) or text.startswith(best.text))
 
 
+@pytest.mark.parametrize("words", [5, 10, 11, 12, 30])
+def test_a_prefix_may_be_longer_than_translations_otherwise_are(
+    make_model: MakeModel, words: int
+) -> None:
+    """A one-word line has at most ten tokens otherwise."""
+    translator = Translator(Ensemble((make_model(1, tgt=WORDS),)))
+    prefix = "w x " * words
+    found = translator.alternatives("b", prefix, 3)
+    assert len(found) == 3
+    for text, word, _ in found:
+        assert text.startswith(prefix.strip()) and (word or text.strip() == prefix.strip())
+        assert len(text.split()) > 2 * words + 1 or text.endswith(word)
+
+
 def test_the_best_translation_comes_first(make_model: MakeModel) -> None:
     for seed, line in itertools.product(range(5), LINES):
         translator = Translator(Ensemble((make_model(seed),))).with_search(length_penalty=0.0)

@@ -45,6 +45,13 @@ def _check(function, path: Path, lines: list[str] | bytes) -> Inspection:
     return function(path, ignore)
 
 
+@pytest.mark.parametrize("features", ["LM0= 1 x 2", "LM0= x", "LM0= 1 2e"])
+@pytest.mark.parametrize("lines", [1, 3])
+def test_features_that_are_no_numbers_are_found(tmp_path: Path, features: str, lines: int) -> None:
+    found = check_list(tmp_path / "file", [f"0 ||| a ||| {features} ||| -3"] * lines)
+    assert len(found) == lines and "not a number" in found[0].problem
+
+
 @pytest.mark.parametrize("name", ["file", "file.gz"])
 def test_whole_files_are_well(tmp_path: Path, name: str) -> None:
     assert check_table(tmp_path / name, TABLE) == []

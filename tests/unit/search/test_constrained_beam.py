@@ -23,6 +23,8 @@ from tests.unit.search.slow_allocation import Candidate, slow_choose
 
 K = 7
 BOUNDARIES = WordBoundaries.none(K)
+PIECES = WordBoundaries([(token % 2 == 1, True) for token in range(K)])
+"""As with BPE: words end with an even token."""
 
 
 def settings(**changes) -> SearchConfig:
@@ -48,6 +50,14 @@ def draw_constraints(seed: int, sources: list[list[int]], strict: bool = True) -
     return drawn
 
 
+def with_whole_words(constraints: list[Constraints]) -> list[Constraints]:
+    """Return constraints whose terms end a word of `PIECES`."""
+    return [
+        replace(one, terms=tuple(tuple((*words, 4) for words in term) for term in one.terms))
+        for one in constraints
+    ]
+
+
 def search(models, sources, constraints, config, n_best=1, candidates=None, boundaries=BOUNDARIES):
     src, mask = pad(sources)
     with torch.inference_mode():
@@ -69,6 +79,20 @@ def test_every_hypothesis_has_every_term(prefix_model, sources, beam_mode, beam,
             assert hypotheses
             for hypothesis in hypotheses:
                 assert not ConstrainedSentence(one, BOUNDARIES).missing(hypothesis.words)
+
+
+@pytest.mark.parametrize("beam_mode", ["shrinking", "bounded"])
+@pytest.mark.parametrize("beam", [1, 3])
+@pytest.mark.parametrize("seed", range(6))
+def test_words_end_before_the_last_place_of_a_term(prefix_model, sources, beam_mode, beam, seed):
+    """Where no token but that of a word's end is left, terms would come into an open word."""
+    config = settings(beam=beam, beam_mode=beam_mode)
+    constraints = with_whole_words(draw_constraints(seed, sources))
+    model = prefix_model(seed, K, eos_bias=-5.0)  # most come to the maximum length
+    found = search([model], sources, constraints, config, beam, boundaries=PIECES)
+    for one, hypotheses in zip(constraints, found, strict=True):
+        for hypothesis in hypotheses:
+            assert not ConstrainedSentence(one, PIECES).missing(hypothesis.words)
 
 
 def test_scores_are_those_of_the_model(prefix_model, sources):
@@ -257,7 +281,10 @@ def test_each_step_keeps_what_a_look_at_every_token_keeps(
         return found
 
     monkeypatch.setattr(ConstrainedRows, "best", checked)
+    boundaries = PIECES if seed in (2, 4, 5) else BOUNDARIES
     constraints = draw_constraints(seed, sources, strict=seed != 3)
+    if boundaries is PIECES:
+        constraints = with_whole_words(constraints)
     chance = random.Random(seed)
     constraints = [
         replace(
@@ -272,7 +299,7 @@ def test_each_step_keeps_what_a_look_at_every_token_keeps(
     constraints[1] = Constraints(constraints[1].terms, constraints[1].spans, ((2,), (3, 4)))
     constraints[4] = Constraints(constraints[4].terms, constraints[4].spans, (), chain((5, 1, 3)))
     config = settings(beam_mode=beam_mode, beam=3 + seed % 3, forbid_unk=seed % 2 == 1)
-    search([prefix_model(seed, K)], sources, constraints, config, 2)
+    search([prefix_model(seed, K)], sources, constraints, config, 2, boundaries=boundaries)
     assert compared > 100
 
 

@@ -21,6 +21,32 @@ def answers(server: Running, *messages: str) -> list[dict[str, Any]]:
     return found
 
 
+FIELDS = {"text": "a house", "source": "en", "target": "fr"}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"prefix": "un <b>", "markup": "html"},
+        {"alternatives": True, "markup": "html"},
+        {"alternatives": True, "n": 0},
+        {"alternatives": True, "n": 11},
+    ],
+)
+def test_what_cannot_be_answered_is_refused(hosts: FakeHosts, tmp_path, wrong) -> None:
+    with running(tmp_path) as server:
+        (refused,) = answers(server, json.dumps({"id": 1, **FIELDS, **wrong}))
+        assert refused["error"]["status"] == 400 and not hosts.messages
+
+
+def test_a_blank_line_is_translated_by_its_prefix(hosts: FakeHosts, tmp_path) -> None:
+    message = {"id": 1, **FIELDS, "text": "one\n ", "prefix": "un\ndeux"}
+    with running(tmp_path) as server:
+        found = answers(server, json.dumps(message))
+    texts = {answer["line"]: answer["text"] for answer in found if "line" in answer}
+    assert texts == {0: "ONE", 1: "deux"}
+
+
 @pytest.mark.parametrize("spelling", [r"\ud800", r"a\udfffb", r"\ud83d\ude00", r"\u2028", "é"])
 def test_an_id_comes_back_exactly(hosts: FakeHosts, tmp_path, spelling: str) -> None:
     fields = '"text":"a house","source":"en","target":"fr"'

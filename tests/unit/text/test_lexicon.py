@@ -7,11 +7,13 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from nmtkit.errors import DataError
 from nmtkit.text import lexicon as module
 from nmtkit.text.lexicon import Lexicon, LinkCounts, best_translations
+from nmtkit.text.translation_table import TranslationTable
 from nmtkit.text.vocabulary import Vocabulary
 
 Write = Callable[..., Path]
@@ -137,6 +139,18 @@ def test_a_later_block_must_have_the_same_format(
     monkeypatch.setattr(module, "LINES_PER_BLOCK", 2)
     with pytest.raises(DataError, match=":4: .* from 0 to 1, not 'chien dog -0.9'"):
         Lexicon.load(write("la the 0.6\nchat cat 0.5\nle the 0.4\nchien dog -0.9\n"), WORDS)
+
+
+def test_a_block_of_zeros_has_the_format_of_the_table(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LINES_PER_BLOCK", 2)
+    path = write("the la -0.5\ncat chat -1\nthe chat 0\ndog chien 0\n")
+    source = Vocabulary(["</s>", "<unk>", "the", "cat", "dog"])
+    table = TranslationTable.load(path, source, WORDS)
+    src, tgt = np.array(source.ids(["dog", "the"])), np.array(WORDS.ids(["chien", "la"]))
+    found = table.matrix(src, tgt).diagonal()
+    assert found.tolist() == pytest.approx([1.0, math.exp(-0.5)])
 
 
 def test_logarithms_above_0_are_refused(write: Write) -> None:

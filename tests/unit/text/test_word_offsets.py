@@ -1,5 +1,8 @@
 """Words found in their text."""
 
+from typing import Literal
+from unicodedata import normalize
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,6 +38,14 @@ def test_offsets_of_any_text_are_in_order(words: list[str], text: str) -> None:
 )
 def test_what_differs_is_skipped(words: list[str], text: str, expected: list[str]) -> None:
     assert [text[start:end] for start, end in word_offsets(words, text)] == expected
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+@pytest.mark.parametrize("line", ["un café noir", "😀 é open", "Tiếng Việt có dấu", "की फ़ाइल खोलें"])
+def test_accents_may_be_marks_of_their_own(line: str, form: Literal["NFC", "NFD"]) -> None:
+    words = [normalize(form, word) for word in line.split()]
+    for text in (normalize("NFC", line), normalize("NFD", line)):
+        assert [text[start:end] for start, end in word_offsets(words, text)] == text.split()
 
 
 @pytest.mark.parametrize("line", ["Il l’a dit : « Ça coûte 5 % ! »", "Where's John's dog-house?"])

@@ -181,13 +181,17 @@ def test_a_continued_training_that_is_killed_early_keeps_its_checkpoints(
     assert "damaged" not in caplog.text and "cannot be resumed" not in caplog.text
 
 
-@pytest.mark.parametrize("fewer", [1, 20])
-def test_with_fewer_updates_than_it_has_a_training_loses_nothing(run: Run, fewer: int) -> None:
+@pytest.mark.parametrize("limit", [{"updates": 1}, {"updates": 40}, {"time": LIMIT / 2}])
+def test_with_a_lower_limit_a_finished_training_stays_as_it_is(
+    run: Run, limit: dict[str, Any]
+) -> None:
     first = run("model", time=LIMIT)
     checkpoints, metrics = first.folder / "checkpoints", first.folder / "metrics.jsonl"
     before = sorted(checkpoints.iterdir()), metrics.read_text()
-    result = run("model", updates=first.updates - fewer)
-    assert result.updates == first.updates
+    settings = (first.folder / "config.toml").read_text()
+    for again in (limit, {"time": LIMIT}):
+        assert run("model", **again).updates == first.updates
+    assert (first.folder / "config.toml").read_text() == settings
     assert (sorted(checkpoints.iterdir()), metrics.read_text()) == before
 
 
