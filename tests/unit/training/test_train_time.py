@@ -188,10 +188,10 @@ def test_with_a_lower_limit_a_finished_training_stays_as_it_is(
     first = run("model", time=LIMIT)
     checkpoints, metrics = first.folder / "checkpoints", first.folder / "metrics.jsonl"
     before = sorted(checkpoints.iterdir()), metrics.read_text()
-    settings = (first.folder / "config.toml").read_text()
+    settings = read_config(first.folder)
     for again in (limit, {"time": LIMIT}):
         assert run("model", **again).updates == first.updates
-    assert (first.folder / "config.toml").read_text() == settings
+    assert read_config(first.folder) == settings
     assert (sorted(checkpoints.iterdir()), metrics.read_text()) == before
 
 
