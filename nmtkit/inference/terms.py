@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from nmtkit.config import SearchConfig
+from nmtkit.inference.target_words import TargetWords, ends_in_sign
 from nmtkit.inference.term_annotation import AnnotatedSource, annotate
 from nmtkit.model_folder import LoadedModel
 from nmtkit.search.constraints import ConstrainedSentence, Constraints
 from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.search.search_settings import length_divisor
-from nmtkit.search.spelled_phrases import SpelledPhrases
 from nmtkit.search.token_trees import Node, Tokens, places_of
 from nmtkit.search.word_boundaries import WordBoundaries
 from nmtkit.special_symbols import UNK
@@ -21,7 +21,6 @@ from nmtkit.text.glossary import Glossary, Occurrence, Term
 from nmtkit.text.markers import JOINED, SYMBOLS
 from nmtkit.text.markup_symbols import take_symbols
 from nmtkit.text.memo import Memo
-from nmtkit.text.pipeline import OPEN_SIGNS
 from nmtkit.text.scripts import is_in_word, unspaced_characters
 
 if TYPE_CHECKING:
@@ -34,9 +33,6 @@ TERM_BONUS = 5.0
 
 MAX_TERMS = 50
 """Terms of a line that are used; the time of a step grows with their number."""
-
-REPLACEMENT = "\ufffd"
-"""What parts of a character are decoded to."""
 
 
 class LineTerms(NamedTuple):
@@ -67,26 +63,26 @@ class TermFinder:
     :param model: the model whose target words the constraints are for.
     :param mode: "strict": each occurrence has one of its translations, in every translation;
         "soft": it is preferred.
+    :param words: target words of the model, if they are known.
     """
 
-    def __init__(self, glossary: Glossary, model: LoadedModel, mode: TermsMode = "strict") -> None:
+    def __init__(
+        self,
+        glossary: Glossary,
+        model: LoadedModel,
+        mode: TermsMode = "strict",
+        words: TargetWords | None = None,
+    ) -> None:
         self._glossary = glossary
         self._model = model
         self.mode = mode
         self._sequences = Memo(self._token_sequences)
+        self._words = TargetWords(model) if words is None else words
 
-    @cached_property
+    @property
     def boundaries(self) -> WordBoundaries:
-        """Return where target words end."""
-        spelled = list(enumerate(self._spellings))
-        values = {n: one[0] for n, (one, _) in spelled if len(one) == 1 and not one.isascii()}
-        signs = {n for n, (one, goes_on) in spelled if goes_on and _ends_in_sign(one)}
-        pairs = self._model.tgt_text.word_boundaries(self._model.tgt_vocab.words)
-        return WordBoundaries(pairs, values, signs)
-
-    @cached_property
-    def _spellings(self) -> list[tuple[bytes, bool]]:
-        return self._model.tgt_text.spellings(self._model.tgt_vocab.words)
+        """Where target words end."""
+        return self._words.boundaries
 
     @cached_property
     def _everywhere(self) -> tuple[Tokens, ...]:
@@ -103,11 +99,7 @@ class TermFinder:
 
     def _automata(self, phrases: Sequence[str]) -> tuple[Node, ...]:
         """Return automata for those phrases that have no blanks around them."""
-        return tuple(self._spelled[phrase] for phrase in phrases if _is_unspaced(phrase))
-
-    @cached_property
-    def _spelled(self) -> Memo[Node]:
-        return Memo(SpelledPhrases(spelling for spelling, _ in self._spellings).automaton)
+        return tuple(self._words.automata[phrase] for phrase in phrases if _is_unspaced(phrase))
 
     def _forms(self, phrase: str) -> list[str]:
         capitalized = self._model.tgt_text.capitalized(phrase)
@@ -326,7 +318,7 @@ class TermFinder:
                 continue
             if is_in_word(before[-1]):
                 result[i - 1] = result[i + 1] = UNK
-            elif tokens[i - 1] in last and _ends_in_sign(before.encode()):
+            elif tokens[i - 1] in last and ends_in_sign(before.encode()):
                 result[i - 1] = UNK  # as in `C++er`
         return result
 
@@ -344,16 +336,6 @@ class TermFinder:
             return penalty - hypothesis.ranking_score(search)
 
         return sorted(hypotheses, key=rank) if line.terms else list(hypotheses)
-
-
-def _ends_in_sign(spelling: bytes) -> bool:
-    """Return whether a text ends in a sign that other words may not follow without a blank.
-
-    They may follow an apostrophe or a hyphen, as in `l'homme`.
-    """
-    last = spelling.decode("utf-8", "replace")[-1:]
-    is_other = last in OPEN_SIGNS or last == REPLACEMENT or last.isspace()
-    return not (is_other or is_in_word(last))
 
 
 def _is_unspaced(phrase: str) -> bool:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from nmtkit.inference.confidence.estimator import FeatureReader
     from nmtkit.inference.prefixes import PrefixFinder
     from nmtkit.inference.scorer import Scorer
+    from nmtkit.inference.target_words import TargetWords
     from nmtkit.inference.term_likelihood import TermLikelihood
     from nmtkit.inference.terms import TermFinder, TermsMode
     from nmtkit.text.glossary import Glossary
@@ -99,6 +100,7 @@ class Translator:
         self.lines_done = LinesDone()
         # made once for all translators that are made from this one
         self._prefix_finder = functools.cache(functools.partial(_prefix_finder, ensemble))
+        self._target_words = functools.cache(functools.partial(_target_words, ensemble))
         self._term_likelihood = _term_likelihood_of(self._ensemble)
 
     @classmethod
@@ -207,8 +209,10 @@ class Translator:
             text = self._ensemble.first.config.text
             glossary = read_glossary(glossary, (text.src_language, text.tgt_language))
         translator = self._copy()
-        finder = None if glossary is None else TermFinder(glossary, self._ensemble.first, mode)
-        translator._terms = finder
+        translator._terms = None
+        if glossary is not None:
+            words = self._target_words()
+            translator._terms = TermFinder(glossary, self._ensemble.first, mode, words)
         return translator
 
     def describe_missing(self, terms: Sequence[str]) -> str:
@@ -424,6 +428,12 @@ def _prefix_finder(ensemble: Ensemble) -> "PrefixFinder":
     from nmtkit.inference.prefixes import PrefixFinder  # rarely needed: start-up
 
     return PrefixFinder(ensemble.first)
+
+
+def _target_words(ensemble: Ensemble) -> "TargetWords":
+    from nmtkit.inference.target_words import TargetWords  # rarely needed: start-up
+
+    return TargetWords(ensemble.first)
 
 
 def _term_likelihood_of(ensemble: Ensemble) -> "Callable[[], TermLikelihood]":

@@ -5,14 +5,6 @@ script reads and writes them (`script/selection.js`), so that they survive reloa
 """
 
 
-def sentence_address(index: int) -> str:
-    """Return the address of a sentence.
-
-    :param index: from 0; addresses count from 1.
-    """
-    return f"#sentence-{index + 1}"
-
-
 def selection_address(**parts: str) -> str:
     """Return the address of a selection.
 

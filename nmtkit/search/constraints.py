@@ -155,7 +155,8 @@ class ConstrainedSentence:
             return ()
         states = [start]
         for token in read:
-            after = {new for state in states for new in self._readings(state, token)}
+            # in the order found: that of a set would differ from process to process
+            after = dict.fromkeys(new for one in states for new in self._readings(one, token))
             states = sorted(after, key=lambda state: -state.met.bit_count())[:MAX_READINGS]
         return min(map(self.unmet, states), key=len)
 

@@ -8,7 +8,7 @@ be worth `CROWD_SECONDS`: if many wait, lines that are searched together are soo
 """
 
 from collections import OrderedDict, deque
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 PIECE_SECONDS = 0.2
@@ -189,10 +189,6 @@ class Scheduler(Generic[Key, Item]):
         self.lines -= len(removed)
         self.size -= sum(line.size for line in removed)
         return len(removed)
-
-    def keys(self) -> Iterator[Key]:
-        """Yield the models and tasks for which lines wait."""
-        return iter(self._queues)
 
 
 class Rates(Generic[Key]):

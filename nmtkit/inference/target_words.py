@@ -1,0 +1,53 @@
+"""What constraints need to know of a model's target words."""
+
+from functools import cached_property
+
+from nmtkit.model_folder import LoadedModel
+from nmtkit.search.spelled_phrases import SpelledPhrases
+from nmtkit.search.token_trees import Node
+from nmtkit.search.word_boundaries import WordBoundaries
+from nmtkit.text.memo import Memo
+from nmtkit.text.pipeline import OPEN_SIGNS
+from nmtkit.text.scripts import is_in_word
+
+REPLACEMENT = "\ufffd"
+"""What parts of a character are decoded to."""
+
+
+class TargetWords:
+    """The spellings of a model's target tokens, read once, when they are needed.
+
+    Reading 30,000 tokens takes a tenth of a second, so glossaries of the same model share this.
+    """
+
+    def __init__(self, model: LoadedModel) -> None:
+        """Take the model; read nothing yet."""
+        self._model = model
+
+    @cached_property
+    def boundaries(self) -> WordBoundaries:
+        """Where words end."""
+        spelled = list(enumerate(self._spellings))
+        values = {n: one[0] for n, (one, _) in spelled if len(one) == 1 and not one.isascii()}
+        signs = {n for n, (one, goes_on) in spelled if goes_on and ends_in_sign(one)}
+        pairs = self._model.tgt_text.word_boundaries(self._model.tgt_vocab.words)
+        return WordBoundaries(pairs, values, signs)
+
+    @cached_property
+    def automata(self) -> Memo[Node]:
+        """Automata of phrases in whatever tokens, by phrase."""
+        return Memo(SpelledPhrases(spelling for spelling, _ in self._spellings).automaton)
+
+    @cached_property
+    def _spellings(self) -> list[tuple[bytes, bool]]:
+        return self._model.tgt_text.spellings(self._model.tgt_vocab.words)
+
+
+def ends_in_sign(spelling: bytes) -> bool:
+    """Return whether a text ends in a sign that other words may not follow without a blank.
+
+    They may follow an apostrophe or a hyphen, as in `l'homme`.
+    """
+    last = spelling.decode("utf-8", "replace")[-1:]
+    is_other = last in OPEN_SIGNS or last == REPLACEMENT or last.isspace()
+    return not (is_other or is_in_word(last))
