@@ -57,6 +57,9 @@ if TYPE_CHECKING:
 PROVENANCE_FILE = "origin.json"
 """File that records how a model was trained (`training/provenance.py`)."""
 
+BEST_PARAMETERS = "params.best.safetensors"
+"""File of the parameters that translate unless others are asked for."""
+
 MAX_FILE_BYTES = {"config.toml": MIB, "vocab.src": 64 * MIB, "vocab.tgt": 64 * MIB}
 MAX_FILE_BYTES |= {
     f"{name}.{side}": 64 * MIB

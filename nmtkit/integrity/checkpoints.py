@@ -12,6 +12,7 @@ from nmtkit.errors import NmtkitError
 from nmtkit.integrity.findings import Finding, Inspection, finding_of, look_again, warning
 from nmtkit.integrity.folder import check_entries, check_entry
 from nmtkit.io.temporary import is_hidden_name
+from nmtkit.model_folder import BEST_PARAMETERS
 from nmtkit.models import Model
 from nmtkit.training.checkpoint import (
     CHECKPOINTS,
@@ -25,7 +26,7 @@ from nmtkit.training.checkpoint import (
 )
 from nmtkit.training.optimizers import make_optimizer
 from nmtkit.training.progress import Progress
-from nmtkit.training.resume_checks import BEST_PARAMETERS, check_best_parameters
+from nmtkit.training.resume_checks import check_best_parameters
 
 STATE_FILES = ("params.safetensors", "state.safetensors", "state.json")
 

@@ -30,6 +30,7 @@ from nmtkit.io.lines import decode_line
 from nmtkit.io.parameters import CHECKSUM_KEY, load_parameters, read_metadata, read_parameters
 from nmtkit.io.temporary import is_hidden_name
 from nmtkit.model_folder import (
+    BEST_PARAMETERS,
     MAX_FILE_BYTES,
     PROVENANCE_FILE,
     SUMMED_FILES,
@@ -203,7 +204,7 @@ class _ModelFolder:
         if record is None:
             return
         self._read(LEXICON_FILE, lambda: record.check_lexicon(self._folder))
-        best = self._folder / "params.best.safetensors"
+        best = self._folder / BEST_PARAMETERS
         if _is_there(best) and read_metadata(best).get(CHECKSUM_KEY) != record.parameters:
             path = self._folder / FAST_FILE
             self.found.add([warning(path, "the parameters have changed since", REMEDY)])
@@ -211,7 +212,7 @@ class _ModelFolder:
     def _check_calibration(self) -> None:
         """Check what `nmtkit calibrate` wrote: damage is an error, other parameters a warning."""
         record = self._read(CALIBRATION_FILE, lambda: read_calibration(self._folder))
-        best = self._folder / "params.best.safetensors"
+        best = self._folder / BEST_PARAMETERS
         if record is None or not _is_there(best):
             return
         if read_metadata(best).get(CHECKSUM_KEY) != record.parameters[0]:

@@ -10,7 +10,7 @@ from nmtkit.config import SearchConfig, TextConfig
 from nmtkit.config_io import write_toml
 from nmtkit.errors import counted
 from nmtkit.io.lines import file_sha256
-from nmtkit.model_folder import LoadedModel
+from nmtkit.model_folder import BEST_PARAMETERS, LoadedModel
 from nmtkit.models import model_name
 from nmtkit.text.subword import method_of
 from nmtkit.training.learning_curve import (
@@ -91,7 +91,7 @@ def describe_model(
 
 def _parameters(model: LoadedModel, folder: Path) -> str:
     """Return the name of the model's parameter file in its folder, or its absolute path."""
-    path = model.path or folder / "params.best.safetensors"
+    path = model.path or folder / BEST_PARAMETERS
     return path.name if path.parent == folder else str(path.absolute())
 
 

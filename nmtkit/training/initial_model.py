@@ -30,6 +30,7 @@ from nmtkit.io.parameters import (
     tensors_sha256,
 )
 from nmtkit.model_folder import (
+    BEST_PARAMETERS,
     SUMMED_FILES,
     build_model,
     other_subwords,
@@ -92,7 +93,7 @@ class InitialModel:
         path = Path(given)
         if path.is_file():
             return cls(str(given), path.parent, path)
-        return cls(str(given), path, path / "params.best.safetensors")
+        return cls(str(given), path, path / BEST_PARAMETERS)
 
     def check_output(self, folder: Path) -> None:
         """Raise ConfigError if the new model's folder is that of this model, or around it."""

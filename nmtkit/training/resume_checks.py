@@ -13,12 +13,10 @@ from nmtkit.io.parameters import (
     read_parameters,
     tensors_sha256,
 )
-from nmtkit.model_folder import PROVENANCE_FILE
+from nmtkit.model_folder import BEST_PARAMETERS, PROVENANCE_FILE
 from nmtkit.training.learning_curve import METRICS_FILE, read_curve
 from nmtkit.training.progress import Progress
 from nmtkit.training.provenance import read_provenance
-
-BEST_PARAMETERS = "params.best.safetensors"
 
 
 def other_data_remedy(folder: Path) -> str:

@@ -20,6 +20,7 @@ from nmtkit.io.parameters import (
     tensors_sha256,
 )
 from nmtkit.model_folder import (
+    BEST_PARAMETERS,
     PROVENANCE_FILE,
     LoadedModel,
     prepared_files,
@@ -32,8 +33,6 @@ from nmtkit.training.provenance import INITIAL_KEY, provenance_of, read_provenan
 
 ADAPTATION_KEY = "adaptation"
 """Key of the report in the provenance of an adapted model."""
-
-BEST = "params.best.safetensors"
 
 
 def check_output(output: Path, model_folder: Path, force: bool) -> None:
@@ -139,4 +138,4 @@ def write_adapted(
         for name, content in files.items():
             (hidden / name).write_bytes(content)
         write_config(hidden, model.config)
-        save_parameters(hidden / BEST, parameters, update)
+        save_parameters(hidden / BEST_PARAMETERS, parameters, update)
