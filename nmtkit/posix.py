@@ -34,3 +34,13 @@ def check_platform() -> None:
             f"nmtkit runs on POSIX systems: Linux, macOS, and Windows within WSL; this Python"
             f" ({sys.platform}) has no {', '.join(missing)}; run it on one of those"
         )
+
+
+def check_working_folder() -> None:
+    """Raise NmtkitError if the current folder is gone: torch could not find its libraries."""
+    try:
+        os.getcwd()
+    except FileNotFoundError as error:
+        raise NmtkitError(
+            "the current folder was removed; change into another one, and run the command again"
+        ) from error

@@ -30,7 +30,7 @@ from nmtkit.cli.termination import Terminated, raise_on_sigterm
 from nmtkit.errors import NmtkitError, TrainingInterrupted, is_out_of_memory
 from nmtkit.extras import install_command
 from nmtkit.parallel import environment
-from nmtkit.posix import check_platform
+from nmtkit.posix import check_platform, check_working_folder
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "prepare": ("nmtkit.cli.prepare", "Tokenise, clean and split raw parallel text."),
@@ -297,6 +297,7 @@ def cli(ctx: click.Context) -> None:
 
     """
     check_platform()
+    check_working_folder()
     if environment.size() > 1 and ctx.invoked_subcommand not in MULTI_PROCESS_COMMANDS:
         raise click.UsageError(
             f"'{ctx.invoked_subcommand}' runs in one process, and {environment.size()} were"

@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol, cast
 
-from nmtkit.errors import DataError
+from nmtkit.errors import DataError, counted
 from nmtkit.io.atomic import atomic_file
 from nmtkit.io.inputs import NamedInput, Source, open_bytes
 from nmtkit.special_symbols import SPECIAL_WORDS
@@ -344,7 +344,10 @@ def _learn(counts: Mapping[str, int], size: int) -> bytes:
         needed = re.search(r"required_chars\. \d+ vs (\d+)", str(error))
         if needed is None:
             reason = str(error).splitlines()[0]
-            raise DataError(f"SentencePiece cannot learn from this text: {reason}") from error
+            raise DataError(
+                f"SentencePiece cannot learn {counted(size, 'piece')} from this text: {reason}; give"
+                " another size, or more text"
+            ) from error
         raise DataError(
             f"{size:,} pieces are too few for the characters of this text; SentencePiece needs at"
             f" least {int(needed[1]):,}"

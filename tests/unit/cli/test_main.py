@@ -195,6 +195,18 @@ def process(*arguments: str, **settings: Any) -> "subprocess.CompletedProcess[by
     )
 
 
+def test_a_folder_that_was_removed_is_named(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    command = ["sh", "-c", 'rmdir "$0"; exec "$@"', str(gone), sys.executable, "-m", "nmtkit"]
+    arguments = ["translate", "-m", str(tmp_path)]
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])}
+    done = subprocess.run([*command, *arguments], cwd=gone, env=environment, capture_output=True)
+    assert done.returncode == 1
+    assert b"error: the current folder was removed; change into another one" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
 def test_a_closed_pipe_is_not_an_error() -> None:
     reading, writing = os.pipe()
     os.close(reading)
