@@ -345,8 +345,8 @@ def _learn(counts: Mapping[str, int], size: int) -> bytes:
         if needed is None:
             reason = str(error).splitlines()[0]
             raise DataError(
-                f"SentencePiece cannot learn {counted(size, 'piece')} from this text: {reason}; give"
-                " another size, or more text"
+                f"SentencePiece cannot learn {counted(size, 'piece')} from this text: {reason};"
+                " give another size, or more text"
             ) from error
         raise DataError(
             f"{size:,} pieces are too few for the characters of this text; SentencePiece needs at"
