@@ -184,7 +184,8 @@ def _refuse_beginning_of_markup(message: dict[str, Any]) -> None:
 
     :raises RequestError: it is such a message.
     """
-    has_beginning = message.get("prefix") not in (None, "") or message.get("alternatives")
+    has_prefix = message.get("prefix") not in (None, "")
+    has_beginning = has_prefix or flag_field(message, "alternatives")
     if has_beginning and message.get("markup") not in (None, "", "text"):
         raise RequestError(
             400, "a translation with markup cannot be continued from a beginning; leave out markup"
