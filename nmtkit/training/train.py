@@ -223,10 +223,7 @@ def _run(trainer: Trainer, start: InformedStart, config: Config, opened: Trainin
         else:
             start.initialise(trainer.model)
         if lock is not None:
-            if trainer.finished():  # lower limits than those that it had change nothing
-                training = read_config(folder).training
-                config = dataclasses.replace(config, training=training)
-            write_config(folder, config)  # limits and search settings may have changed
+            _record_settings(folder, config, trainer.finished())
             trainer.record_schedule = functools.partial(_record_schedule, folder, config)
         if trainer.finished():
             log.info(
@@ -248,6 +245,20 @@ def _run(trainer: Trainer, start: InformedStart, config: Config, opened: Trainin
         )
         raise OutputError(f"{error}; {saved}") from error
     log.info("%s: finished after %s", folder, counted(trainer.progress.updates, "update"))
+
+
+def _record_settings(folder: Path, config: Config, is_finished: bool) -> None:
+    """Write the settings, of which limits and those of search may have changed.
+
+    :param is_finished: the training has reached its limits. Lower ones than it had change nothing,
+        so that a training with the limits of before goes on from its end.
+    """
+    if is_finished:
+        old = read_config(folder)
+        config = dataclasses.replace(config, training=old.training)
+        if config == old:
+            return
+    write_config(folder, config)
 
 
 def _record_schedule(folder: Path, config: Config, schedule: Schedule) -> None:
