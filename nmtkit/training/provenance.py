@@ -1,8 +1,8 @@
 """Provenance of a model: `origin.json`, which training writes into a new model folder.
 
 It holds what `config.toml` and `metrics.jsonl` do not: the command, versions, device and threads,
-the inputs and the number of pairs as the prepared folder's manifest has them, and the checksums of
-the prepared files.
+the inputs and the number of pairs as the prepared folder's manifest has them, the checksums of the
+prepared files, and the time that `--time` planned the settings for.
 """
 
 import logging
