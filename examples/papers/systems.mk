@@ -30,7 +30,8 @@ prepared   = $(P_$(corpus))
 pair       = $(WORK)/$(corpus)/text/$1.src $(WORK)/$(corpus)/text/$1.tgt
 vocabulary = $$(P_$$(call part,1,$$*))/vocab.tgt
 join       = sed -e 's/@@ //g'
-each_side  = for side in src tgt; do $1 > $(made).part && mv $(made).part $(made) || exit; done
+# The source comes last: later targets depend on it alone, so it must not be there without the target.
+each_side  = for side in tgt src; do $1 > $(made).part && mv $(made).part $(made) || exit; done
 made       = $(@D)/$(basename $(@F)).$$side
 
 $(WORK)/%.src $(WORK)/%.tgt: $(vocabulary)

@@ -48,10 +48,11 @@ endif
 wmt_size   := $(DATA)/.size-$(SIZE)
 wmt_source := $(wmt_bitext)/.source-$(SOURCE)
 wmt_words  := $(wmt_bitext)/.words-$(SELECT_WORDS)
-wmt_domain := $(if $(DOMAIN),$(wmt_bitext)/.domain-$(DOMAIN))
+wmt_domain := $(wmt_bitext)/.domain-$(or $(DOMAIN),none)
+wmt_segmented := $(WORK)/.segmented-$(SEGMENTED)
 
 # Where all targets are secondary a missing file alone rebuilds nothing; one that is phony does.
-wmt_choices := $(wmt_size) $(wmt_source) $(wmt_words) $(wmt_domain)
+wmt_choices := $(wmt_size) $(wmt_source) $(wmt_words) $(wmt_domain) $(wmt_segmented)
 .PHONY: wmt_another_choice
 $(filter-out $(wildcard $(wmt_choices)),$(wmt_choices)): wmt_another_choice
 $(wmt_choices):
@@ -143,6 +144,7 @@ $(call wmt_both,$(wmt_bitext)/raw/test) &: $(call wmt_of,raw/newstest2014)
 
 # Training pairs: all that are selected, or those that DOMAIN leaves.
 wmt_selected := $(wmt_bitext)/$(if $(DOMAIN),selected,train)
+wmt_domain_of_train := $(if $(DOMAIN),,$(wmt_domain))
 ifneq ($(DOMAIN),)
 $(call wmt_both,$(wmt_bitext)/train $(wmt_bitext)/domain) &: $(call wmt_both,$(wmt_selected)) $(wmt_domain)
 	$(PYTHON) $(wmt_here)/../hold_out.py $(wmt_selected) --pairs $(DOMAIN) --output $(wmt_bitext)/domain \
@@ -150,7 +152,7 @@ $(call wmt_both,$(wmt_bitext)/train $(wmt_bitext)/domain) &: $(call wmt_both,$(w
 endif
 
 ifeq ($(SOURCE),lium)
-$(call wmt_both,$(wmt_selected)) &: $(call wmt_of,$(wmt_lium)) $(wmt_source)
+$(call wmt_both,$(wmt_selected)) &: $(call wmt_of,$(wmt_lium)) $(wmt_source) $(wmt_domain_of_train)
 	$(call wmt_joined,$(wmt_lium)) $(wmt_selected)
 	echo 'tokenised at LIUM as by tokenizer.perl: separated tokens, escapes such as &apos;' \
 	  > $(wmt_bitext)/tokenized
@@ -161,7 +163,8 @@ else
 wmt_select := $(wmt_bitext)/.select
 
 $(call wmt_both,$(wmt_selected)) &: \
-    $(call wmt_of,$(wmt_pool)) $(call wmt_both,$(wmt_bitext)/dev) $(wmt_source) $(wmt_words)
+    $(call wmt_of,$(wmt_pool)) $(call wmt_both,$(wmt_bitext)/dev) $(wmt_source) $(wmt_words) \
+    $(wmt_domain_of_train)
 	rm -rf $(wmt_select) $(wmt_bitext)/tokenized
 	mkdir $(wmt_select)
 	TMPDIR=$(wmt_select) $(NMTKIT) select -s fr -t en \

@@ -54,14 +54,15 @@ $(smt)/corpus.en $(smt)/corpus.fr &: $(P_rnn)/manifest.json
 	mkdir -p $(smt)
 	paste $(P_rnn)/train.src $(P_rnn)/train.tgt | awk -F '\t' \
 	  'split($$1, a, " ") <= 80 && split($$2, b, " ") <= 80 { \
-	    print $$1 > "$(smt)/corpus.en"; print $$2 > "$(smt)/corpus.fr" }'
+	    print $$1 > "$(smt)/corpus.en.part"; print $$2 > "$(smt)/corpus.fr.part" }'
+	mv $(smt)/corpus.fr.part $(smt)/corpus.fr && mv $(smt)/corpus.en.part $(smt)/corpus.en
 
 $(call sets,moses,tok.en): $(by_moses)/%.tok.en: $(P_rnn)/manifest.json
 	mkdir -p $(@D)
-	cp $(P_rnn)/$*.src $@
+	cat $(P_rnn)/$*.src $(whole)
 $(call sets,moses,tok.fr): $(by_moses)/%.tok.fr: $(P_rnn)/manifest.json
 	mkdir -p $(@D)
-	cp $(P_rnn)/$*.tgt $@
+	cat $(P_rnn)/$*.tgt $(whole)
 
 # The papers' language model had 418 million more words; see README.md.
 $(smt)/lm.bin: $(smt)/corpus.fr
@@ -92,16 +93,16 @@ $(call ini,filtered): $(call ini,model) $(by_moses)/dev.tok.en $(by_moses)/test.
 
 # A system's folder has its moses.ini; run MERT, then make the lists of dev and test.
 $(by_moses)/moses.ini: $(call ini,filtered)
-	cp $< $@
+	cat $< $(whole)
 $(addprefix $(smt)/,$(addsuffix /moses.tuned.ini,moses rnn rnn-wp)): $(smt)/%/moses.tuned.ini: $(smt)/%/moses.ini $(by_moses)/dev.tok.en $(by_moses)/dev.tok.fr
 	$(scripts)/training/mert-moses.pl $(by_moses)/dev.tok.en $(by_moses)/dev.tok.fr \
 	  $(MOSES)/bin/moses $< --mertdir $(MOSES)/bin --working-dir $(abspath $(@D)/mert) \
 	  --decoder-flags "-threads $(WORKERS)"
-	cp $(@D)/mert/moses.ini $@
+	cat $(@D)/mert/moses.ini $(whole)
 $(foreach s,moses rnn rnn-wp,$(call sets,$s,1000best.gz)): $(smt)/%.1000best.gz: $$(dir $$(smt)/$$*)moses.tuned.ini $$(by_moses)/$$(notdir $$*).tok.en
 	$(MOSES)/bin/moses -f $< -threads $(WORKERS) -n-best-list $(smt)/$*.1000best 1000 distinct \
 	  < $(by_moses)/$(notdir $*).tok.en > $(smt)/$*.out
-	gzip -f $(smt)/$*.1000best
+	gzip -c $(smt)/$*.1000best $(whole) && rm $(smt)/$*.1000best
 
 # The phrase table with the RNN Encoder-Decoder's score, and a feature for words outside its shortlists.
 features_rnn    := 5
@@ -122,10 +123,10 @@ endif
 ifneq ($(smt_systems),)
 $(call sets,text,src): $(smt)/text/%.src: $(by_moses)/%.tok.en
 	mkdir -p $(@D)
-	cp $< $@
+	cat $< $(whole)
 $(call sets,text,tgt): $(smt)/text/%.tgt: $(by_moses)/%.tok.fr
 	mkdir -p $(@D)
-	cp $< $@
+	cat $< $(whole)
 $(smt)/text/checked: $(by_moses)/test.tok.en $(P_rnn)/manifest.json
 	mkdir -p $(@D)
 	@ours=$$(wc -l < $(P_rnn)/test.src); theirs=$$(wc -l < $<); [ $$ours -eq $$theirs ] || \

@@ -11,7 +11,7 @@ SIZE         ?= paper
 # ---- Paths
 
 # Output folder. DATA has archives and texts (data.md); use one DATA per SIZE.
-WORK         ?= $(here)/work/$(SIZE)
+WORK         ?= $(here)/work/$(SIZE)$(addprefix -,$(firstword $(UPDATES)))
 DATA         ?= $(WORK)/data
 # Instead of statmt.org: a server or folder with the same files (mini/build.py makes small ones).
 WMT_MIRROR   ?=
