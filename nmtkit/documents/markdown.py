@@ -28,7 +28,13 @@ _HEADING = re.compile(r"[ \t]{0,3}#{1,6}(?:[ \t]+|$)")
 _UNDERLINE = re.compile(r"[ \t]{0,3}(?:=+|-+)[ \t]*\Z")
 _RULE = re.compile(r"[ \t]{0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})\Z")
 _DEFINITION = re.compile(r"[ \t]{0,3}\[[^\]\n]{1,1000}\]:[ \t]*\S")
-_LABEL = re.compile(r"^[ \t>]*\[((?!\^)[^\[\]\n]{1,200})\]:[ \t]*\S", re.MULTILINE)
+_LABEL_ALONE = re.compile(r"[ \t]{0,3}\[[^\]\n]{1,1000}\]:[ \t]*\Z")
+"""A definition whose address stands on the next line."""
+
+_TITLE = re.compile(r"[ \t]*(?:\"[^\"\n]*\"|'[^'\n]*'|\([^()\n]*\))[ \t]*\Z")
+"""The title of a definition, on a line of its own."""
+
+_LABEL = re.compile(r"^[ \t>]*\[((?!\^)[^\[\]\n]{1,200})\]:[ \t]*(?:\r?\n[ \t]*)?\S", re.MULTILINE)
 _FOOTNOTE = re.compile(r"[ \t]{0,3}(?:\[\^[^\]\s]{1,100}\]|\*\[[^\]\n]{1,100}\]):[ \t]+")
 """What stands before the text of a footnote, and of an abbreviation that is spelled out."""
 
@@ -36,6 +42,11 @@ _TASK = re.compile(r"[ \t]*\[[ xX]\][ \t]+(?=\S)")
 """The box of a task, which is one only at the beginning of its item."""
 
 _HTML_BLOCK = re.compile(r"[ \t]{0,3}<(?:[A-Za-z][\w-]*(?=[\s/>]|\Z)[^\n]*|/[A-Za-z]|!--|[?!])")
+_RAW_BLOCK = re.compile(r"[ \t]{0,3}<(?:(script|style|pre|textarea)\b|(!--|\?|!\[CDATA\[))", re.I)
+"""The beginning of HTML that goes on over empty lines, up to its end."""
+
+_RAW_ENDS = {"!--": "-->", "?": "?>", "![cdata[": "]]>"}
+
 _INLINE_TAG = re.compile(
     r"[ \t]{0,3}</?(?:a|abbr|b|bdo|cite|code|del|em|i|img|ins|kbd|mark|q|s|small|span|strong|sub"
     r"|sup|u|br)\b",
@@ -75,7 +86,8 @@ _LISTING = re.compile(r"[ \t]{0,3}\{(?:%-?|\{[<%])[ \t]*highlight\b")
 """The tag before a listing of Jekyll or Hugo."""
 
 _MATH = re.compile(r"[ \t]*\$\$")
-
+_EMPTY_LINE = re.compile(r"\n[ \t>]*\r?(?:\n|\Z)")
+_QUOTE = re.compile(r"[ \t]{0,3}>[ \t]?")
 
 _CODE = 4
 """Columns by which code is indented."""
@@ -106,10 +118,12 @@ class _Parser:
         self._paragraph: list[_Line] = []
         self._quotes = 0  # around the paragraph
         self._fence = ""  # what ends the block of code
+        self._fence_quotes = 0  # around it
         self._html_end: str | None = None  # of HTML or a listing; an empty line if ""
         self._items: list[int] = []  # columns at which the contents of open items begin
         self._origin = 0  # where columns are counted from: the line, or behind signs of quotes
         self._in_table = False
+        self._definition = ""  # what of a definition may follow: its "address", or its "title"
         self._labels = frozenset(map(label_of, _LABEL.findall(text)))
 
     def segments(self) -> Iterator[Segment]:
@@ -124,8 +138,12 @@ class _Parser:
     def _line(self, start: int, end: int) -> Iterator[Segment]:
         """Take a line."""
         line = self._text[start:end]
+        if self._fence and self._leaves_quotes(start, end):
+            self._fence = ""
         if self._fence or self._html_end is not None:
             self._skip(line)
+            return
+        if self._goes_on_with_definition(line):
             return
         content, quotes = start, 0
         self._origin = start
@@ -161,8 +179,25 @@ class _Parser:
             stripped = line.lstrip(" \t>")
             is_end = stripped.startswith(self._fence) and not stripped.strip(self._fence[0]).strip()
             self._fence = "" if is_end else self._fence
-        elif self._html_end in line if self._html_end else not line.strip():
+        elif self._html_end in line.lower() if self._html_end else not line.strip():
             self._html_end = None
+
+    def _leaves_quotes(self, start: int, end: int) -> bool:
+        """Return whether a line is in fewer quotes than the block of code, which ends there."""
+        for _ in range(self._fence_quotes):
+            found = _QUOTE.match(self._text, start, end)
+            if found is None:
+                return True
+            start = found.end()
+        return False
+
+    def _goes_on_with_definition(self, line: str) -> bool:
+        """Return whether a line is the address or the title of the definition before it."""
+        expected, self._definition = self._definition, ""
+        if expected == "address" and line.strip(" \t>"):
+            self._definition = "title"
+            return True
+        return expected == "title" and _TITLE.match(line) is not None
 
     def _is_code(self, start: int, end: int) -> bool:
         """Return whether a line is code: behind an empty line, by 4 columns in its list."""
@@ -187,10 +222,9 @@ class _Parser:
         """Return whether a line begins, or is, something that is kept."""
         if fence := _FENCE.match(line):
             if fence[1][0] == "~" or "`" not in fence[2]:
-                self._fence = fence[1]
+                self._fence, self._fence_quotes = fence[1], self._quotes
                 return True
-        if _MATH.match(line):
-            self._fence = "" if line.strip().endswith("$$") and len(line.strip()) > 4 else "$$"
+        if _MATH.match(line) and self._begins_math(line, end):
             return True
         if self._is_code(start, end) or _RULE.match(line) or _is_table_rule(line):
             self._in_table = self._in_table or ("|" in line and bool(self._paragraph))
@@ -202,12 +236,32 @@ class _Parser:
         if _DIRECTIVE.match(line):
             return not _NOTE.match(line)
         if _DEFINITION.match(line) and not _FOOTNOTE.match(line) and not self._paragraph:
+            self._definition = "title"
+            return True
+        if _LABEL_ALONE.match(line) and not self._paragraph:
+            self._definition = "address"
             return True
         if not self._paragraph and _HTML_BLOCK.match(line) and not _INLINE_TAG.match(line):
-            self._html_end = "-->" if line.lstrip().startswith("<!--") else ""
+            raw = _RAW_BLOCK.match(line)
+            self._html_end = "" if raw is None else _end_of_raw(raw)
             self._skip(line)
             return True
         return False
+
+    def _begins_math(self, line: str, end: int) -> bool:
+        """Return whether a line that begins with `$$` is a formula, or begins one.
+
+        A formula that begins with other text on its line ends before an empty line.
+        """
+        stripped = line.strip()
+        if "$$" in stripped[2:]:
+            return stripped.endswith("$$") and stripped.count("$$") == 2
+        closing = self._text.find("$$", end)
+        empty = _EMPTY_LINE.search(self._text, end)
+        if closing < 0 or (stripped != "$$" and empty and empty.start() < closing):
+            return False
+        self._html_end = "$$"
+        return True
 
     def _text_line(self, line: str, start: int, end: int) -> Iterator[Segment]:
         """Take a line of text."""
@@ -235,6 +289,7 @@ class _Parser:
             head = _FOOTNOTE.match(line)
             if head:
                 yield from self._flush()
+                self._items = [item for item in self._items if item < _CODE] + [_CODE]
             elif not self._paragraph:
                 head = _TASK.match(line)
             first = start + (head.end() if head else len(line) - len(line.lstrip()))
@@ -282,6 +337,11 @@ class _Parser:
     def _prefix(self, lines: Sequence[_Line]) -> str:
         """Return what stands between two lines of a paragraph."""
         return self._text[lines[0].end : lines[1].start] if len(lines) > 1 else "\n"
+
+
+def _end_of_raw(opening: re.Match[str]) -> str:
+    """Return what ends HTML that goes on over empty lines."""
+    return f"</{opening[1].lower()}>" if opening[1] else _RAW_ENDS[opening[2].lower()]
 
 
 def _is_table_rule(line: str) -> bool:
