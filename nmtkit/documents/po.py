@@ -51,6 +51,7 @@ class _Entry:
     flags: list[tuple[int, int]] = field(default_factory=list)  # offsets of the lines of flags
     flag_place: int = -1  # where a line of flags belongs
     is_fuzzy: bool = False
+    is_unwrapped: bool = False  # flag no-wrap
     strings: dict[str, _String] = field(default_factory=dict)
 
     @property
@@ -75,7 +76,7 @@ def parse_po(data: bytes, name: str, options: DocumentOptions) -> Document:
     found = _CHARSET.search(data)
     declared = found[1].decode() if found and found[1].upper() != b"CHARSET" else None
     text, encoding = decode(data, name, declared)
-    entries = list(_Parser(text, name).entries())
+    entries = list(_Parser(text, name, encoding.name).entries())
     header = _header(entries)
     writer = _Writer(text, newline_of(text), _has_short_lines(entries, text), options)
     segments = [segment for entry in entries for segment in writer.segments(entry, header)]
@@ -83,10 +84,13 @@ def parse_po(data: bytes, name: str, options: DocumentOptions) -> Document:
 
 
 class _Parser:
-    """Divides a file into entries."""
+    """Divides a file into entries.
 
-    def __init__(self, text: str, name: str) -> None:
-        self._text, self._name = text, name
+    :param encoding: of the file, for characters that are written as their bytes.
+    """
+
+    def __init__(self, text: str, name: str, encoding: str) -> None:
+        self._text, self._name, self._encoding = text, name, encoding
         self._entry: _Entry | None = None
         self._current: _String | None = None
 
@@ -130,6 +134,7 @@ class _Parser:
         if line.startswith("#,"):
             entry.flags.append((start, end))
             entry.is_fuzzy |= "fuzzy" in _flags(line)
+            entry.is_unwrapped |= "no-wrap" in _flags(line)
         if entry.flag_place < 0 and line.startswith("#|"):
             entry.flag_place = start
 
@@ -145,14 +150,14 @@ class _Parser:
             raise self._error(number)
         first = start + line.index('"', keyword.end())
         last = start + string.end(1) + 1
-        self._current = _String(number, first, last, unescape(string[1]))
+        self._current = _String(number, first, last, unescape(string[1], self._encoding))
         entry.strings[name] = self._current
 
     def _go_on(self, string: re.Match[str], start: int, number: int) -> None:
         """Take a line with a further string."""
         if self._current is None:
             raise self._error(number)
-        self._current.value += unescape(string[1])
+        self._current.value += unescape(string[1], self._encoding)
         self._current.end = start + string.end(1) + 1
         self._current.is_wrapped = True
 
@@ -196,7 +201,9 @@ class _Writer:
         if source is None or not source.value:
             return
         values = [entry.strings[keyword].value for keyword in entry.translations]
-        is_translated = all(values) if plural else any(values)
+        is_translated = any(values)
+        if plural:
+            is_translated = all(values) and len(values) >= header.forms
         if is_translated and not (entry.is_fuzzy and self._options.retranslate):
             return
         retranslates = entry.is_fuzzy and self._options.retranslate
@@ -237,7 +244,8 @@ class _Writer:
                 yield from self._without_fuzzy(entry)
             if target and target.value == translation:
                 return
-            text = quote(keyword, translation, self._wraps, self._newline)
+            wraps = self._wraps and not entry.is_unwrapped
+            text = quote(keyword, translation, wraps, self._newline)
             if target is None:
                 last = entry.strings[entry.translations[-1]].end
                 yield Edit(last, last, f"{self._newline}{keyword} {text}")

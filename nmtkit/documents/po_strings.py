@@ -9,7 +9,9 @@ _WIDTH = 79
 """Columns of a line, with its quotes."""
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
-_ESCAPED = re.compile(r"\\([0-7]{1,3}|x[0-9A-Fa-f]{1,2}|.)", re.DOTALL)
+_BYTE = r"\\(?:[0-7]{1,3}|x[0-9A-Fa-f]{1,2})"
+_BYTES = re.compile(_BYTE)
+_ESCAPED = re.compile(rf"((?:{_BYTE})+)|\\(.)", re.DOTALL)
 _NAMES = {character: f"\\{name}" for name, character in _ESCAPES.items()}
 _NAMES |= {'"': '\\"', "\\": "\\\\"}
 _SPECIAL = re.compile(r'["\\\n\t\r\a\b\f\v]')
@@ -17,18 +19,28 @@ _WORD = re.compile(r"\S*?(?<=\w)-(?=[^\W\d])|\S*\s+|\S+\Z")
 _WIDE = re.compile("[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60]")
 
 
-def unescape(text: str) -> str:
-    """Return the value of a string."""
-    return _ESCAPED.sub(_character, text) if "\\" in text else text
+def unescape(text: str, encoding: str = "utf-8") -> str:
+    """Return the value of a string.
+
+    :param encoding: of the characters that are written as their bytes, in octal or hexadecimal.
+    """
+
+    def character(escape: re.Match[str]) -> str:
+        if escape[1] is None:
+            return _ESCAPES.get(escape[2], escape[2])
+        codes = bytes(_code(found[0]) for found in _BYTES.finditer(escape[1]))
+        try:
+            return codes.decode(encoding)
+        except (UnicodeDecodeError, LookupError):
+            return codes.decode("latin-1")
+
+    return _ESCAPED.sub(character, text) if "\\" in text else text
 
 
-def _character(escape: re.Match[str]) -> str:
-    name = escape[1]
-    if name[0] == "x" and len(name) > 1:
-        return chr(int(name[1:], 16))
-    if name[0] in "01234567":
-        return chr(int(name, 8))
-    return _ESCAPES.get(name, name)
+def _code(escape: str) -> int:
+    """Return the byte that an escape stands for; of one above 255 the last eight bits, as in C."""
+    digits = escape[1:]
+    return (int(digits[1:], 16) if digits[0] == "x" else int(digits, 8)) & 0xFF
 
 
 def escape(text: str) -> str:

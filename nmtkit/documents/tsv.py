@@ -14,6 +14,9 @@ from nmtkit.documents.document import (
 from nmtkit.documents.encoding import LINE, decode
 from nmtkit.text.quoted_field import quoted, unquoted
 
+MAX_FIELD_LINES = 100
+"""Lines in which the end of a quoted field is looked for."""
+
 
 def parse_tsv(data: bytes, name: str, options: DocumentOptions) -> Document:
     """Find the texts of a column.
@@ -24,8 +27,17 @@ def parse_tsv(data: bytes, name: str, options: DocumentOptions) -> Document:
     segments: list[Segment] = []
     warnings: list[tuple[int, str]] = []
     source, target = options.columns
-    for number, found in enumerate(LINE.finditer(text), start=1):
-        line = found[0].rstrip("\r\n")
+    lines = list(LINE.finditer(text))
+    contents = [found[0].rstrip("\r\n") for found in lines]
+    end_of_field = 0
+    for number, (found, line) in enumerate(zip(lines, contents, strict=True), start=1):
+        if number <= end_of_field:
+            continue
+        end_of_field = _end_of_field(contents, number)
+        if end_of_field:
+            message = f"a field with line breaks, up to line {end_of_field}; it was left as it is"
+            warnings.append((number, message))
+            continue
         fields = line.split("\t")
         if len(fields) < max(source, target - 1):
             if line:
@@ -52,6 +64,23 @@ def parse_tsv(data: bytes, name: str, options: DocumentOptions) -> Document:
             value, write = inner, _in_quotes(write)
         segments.append(Segment(number, value, syntax_of(value), write))
     return Document(text, encoding, segments, warnings)
+
+
+def _end_of_field(lines: Sequence[str], number: int) -> int:
+    """Return the line in which a quoted field ends that is open at the end of a line, or 0.
+
+    :param number: of the line, from 1.
+    """
+    last = lines[number - 1].rpartition("\t")[2]
+    if not last.startswith('"') or last.count('"') % 2 == 0:
+        return 0
+    for later in range(number, min(number + MAX_FIELD_LINES, len(lines))):
+        first = lines[later].partition("\t")[0]
+        if first.count('"') % 2:
+            return later + 1 if first.endswith('"') else 0
+        if "\t" in lines[later]:
+            return 0
+    return 0
 
 
 def _write(start: int, end: int, before: str) -> Write:

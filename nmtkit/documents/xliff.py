@@ -24,6 +24,7 @@ from nmtkit.documents.xml_tree import (
     read_xml,
     walk,
     with_attribute,
+    without_attribute,
     without_sections,
 )
 from nmtkit.text.sentences import Lines
@@ -173,7 +174,7 @@ class _First(_Units):
 
     def _with_state(self, tag: str) -> str:
         if self._options.reviewed:
-            return with_attribute(tag, "state", "translated")
+            return with_attribute(without_attribute(tag, "state-qualifier"), "state", "translated")
         tag = with_attribute(tag, "state", "needs-review-translation")
         return with_attribute(tag, "state-qualifier", "mt-suggestion")
 
@@ -210,8 +211,9 @@ class _Second(_Units):
         return replace(segment, write=write_both)
 
     def _with_state(self, tag: str) -> str:
+        """Return the tag with the new state; a substate would be that of the old one."""
         state = "reviewed" if self._options.reviewed else "translated"
-        return with_attribute(tag, "state", state)
+        return with_attribute(without_attribute(tag, "subState"), "state", state)
 
 
 def is_translatable(element: Element, is_inside: bool) -> bool:

@@ -165,6 +165,11 @@ def walk(root: Element) -> Iterator[Element]:
         waiting += reversed(element.children)
 
 
+def without_attribute(tag: str, name: str) -> str:
+    """Return an opening tag without an attribute."""
+    return re.sub(rf"""\s{re.escape(name)}\s*=\s*(?:"[^"]*"|'[^']*')""", "", tag, count=1)
+
+
 def with_attribute(tag: str, name: str, value: str) -> str:
     """Return an opening tag with an attribute, in place of an earlier value."""
     found = re.search(rf"""(\s{re.escape(name)}\s*=\s*)("[^"]*"|'[^']*')""", tag)

@@ -244,3 +244,30 @@ def test_values_come_back_from_their_strings(value: str, wraps: bool) -> None:
     assert unescape(escape(value)) == value
     lines = quote("msgstr", value, wraps, "\n").split("\n")
     assert unescape("".join(line[1:-1] for line in lines)) == value
+
+
+def test_missing_plural_forms_are_added() -> None:
+    entry = 'msgid "one"\nmsgid_plural "ones"\nmsgstr[0] "X"\n'
+    changed = translated(HEADER + RUSSIAN + "\n" + entry, "po", str.upper).data.decode()
+    assert changed.endswith('\nmsgstr[0] "X"\nmsgstr[1] "ONES"\nmsgstr[2] "ONES"\n')
+
+
+def test_an_entry_that_must_not_be_divided_stays_one_line() -> None:
+    text = " ".join(["word"] * 30)
+    entry = f'#, no-wrap\nmsgid ""\n"{text}"\nmsgstr ""\n'
+    changed = translated(f"{HEADER}\n{entry}", "po", str.upper).data.decode()
+    assert changed.endswith(f'msgstr "{text.upper()}"\n')
+
+
+@pytest.mark.parametrize(
+    ("written", "encoding", "value"),
+    [
+        (r"caf\303\251 is", "utf-8", "café is"),
+        (r"\xe2\x82\xac5\n", "utf-8", "€5\n"),
+        (r"caf\351", "iso-8859-1", "café"),
+        (r"\351", "utf-8", "é"),  # no character in UTF-8
+        (r"\101\\101\"", "utf-8", 'A\\101"'),
+    ],
+)
+def test_bytes_are_characters_of_the_encoding(written: str, encoding: str, value: str) -> None:
+    assert unescape(written, encoding) == value

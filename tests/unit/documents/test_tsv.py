@@ -58,3 +58,22 @@ def test_html_in_a_field_is_kept() -> None:
     expected = "ONE <b class='x'>TWO</b> &amp; THREE<br>FOUR\ta < b & c"
     assert translated(text, "tsv", str.upper).data.decode() == expected
     assert translated(text, "tsv", str.upper, columns=(2, 2)).data.decode().endswith("\tA < B & C")
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_a_field_with_a_line_break_stays(newline: str) -> None:
+    text = newline.join(['a b\t"c d', 'e f"\tg', "h\ti", ""])
+    result = translated(text, "tsv", str.upper, columns=(2, 2))
+    assert result.data.decode() == text.replace("h\ti", "h\tI")
+    assert result.warnings == [(1, "a field with line breaks, up to line 2; it was left as it is")]
+
+
+@pytest.mark.parametrize(
+    "text", ['a\t"b\nc\td\n', '"a\nb\n', 'a\t5"\nb\t6"\n', 'a\t"b\nsay "c" d\n']
+)
+def test_a_quotation_mark_alone_is_text(text: str) -> None:
+    changed = translated(text, "tsv", str.upper, columns=(1, 1)).data.decode()
+    assert changed == "\n".join(
+        line.partition("\t")[0].upper() + "".join(line.partition("\t")[1:])
+        for line in text.split("\n")
+    )

@@ -323,3 +323,20 @@ def test_states_of_version_2_say_who_has_looked_at_a_translation() -> None:
     assert translated(first, "xliff", str.lower).data.decode() == first
     again = translated(first, "xliff", str.lower, retranslate=True).data.decode()
     assert again != first and "Bien" in again  # that was reviewed
+
+
+def test_what_belongs_to_the_old_state_goes_with_it() -> None:
+    second = (
+        '<xliff version="2.0" xmlns="urn:oasis:names:tc:xliff:document:2.0" srcLang="en"'
+        ' trgLang="fr"><file id="f"><unit id="1"><segment state="initial" subState="a:b">'
+        "<source>one</source></segment></unit></file></xliff>"
+    )
+    changed = translated(second, "xliff", str.upper).data.decode()
+    assert '<segment state="translated">' in changed
+    first = (
+        '<xliff version="1.2"><file source-language="en" target-language="fr" datatype="x"'
+        ' original="o"><body><trans-unit id="1"><source>one</source><target state="new"'
+        ' state-qualifier="exact-match"/></trans-unit></body></file></xliff>'
+    )
+    changed = translated(first, "xliff", str.upper, reviewed=True).data.decode()
+    assert '<target state="translated">ONE</target>' in changed
