@@ -225,8 +225,8 @@ class Direction:
         for option in (["--train"], ["--dev"], ["--test", "test"]):
             split = {"--train": "train", "--dev": "val", "--test": "test"}[option[0]]
             files += [*option, self.text(split, self.src), self.text(split, self.tgt)]
-        if not (prepared / "manifest.json").exists():
-            options = ["-s", self.src, "-t", self.tgt, "--subword", "sentencepiece"]
+        if not (prepared / "vocab.tgt").exists():
+            options = ["-s", self.src, "-t", self.tgt, "--force", "--subword", "sentencepiece"]
             options += ["--subword-size", str(size), "-o", str(prepared)]
             run_command([*NMTKIT, "prepare", *files, *options], work / "prepare.log")
             run_command([*NMTKIT, "shortlist", prepared], work / "shortlist.log")

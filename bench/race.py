@@ -329,7 +329,7 @@ def panels_of(rows: Sequence[Row]) -> list[Panel]:
         points = lines.setdefault(row.text, {}).setdefault(row.system, [])
         points.append((row.minutes, Spread.of([row.bleu])))
     return [
-        Panel(text, "minutes of two threads", "BLEU", systems, logarithmic="x", ticks=marks)
+        Panel(text, "minutes of training", "BLEU", systems, logarithmic="x", ticks=marks)
         for text, systems in lines.items()
     ]
 

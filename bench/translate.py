@@ -118,7 +118,7 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
 def lexicon_of(options: argparse.Namespace) -> Path:
     """Return the table of word translations: the one given, or the one beside nmtkit's model."""
     given: Path = options.candidates
-    default: Path = options.work / "translate" / f"nmtkit-{options.updates}" / "lexicon"
+    default = folder_of("nmtkit", options.updates, options) / "lexicon"
     return (default if given == Path() else given).absolute()
 
 
@@ -150,12 +150,18 @@ def rows_of(options: argparse.Namespace) -> dict[str, System]:
     return rows
 
 
+def folder_of(system: str, updates: int, options: argparse.Namespace) -> Path:
+    """Return the folder of a trained model, which is another one for other settings."""
+    name = f"{system}-{updates}-{options.size}-{options.learning_rate:g}-{options.max_length}"
+    return Path(options.work) / "translate" / name
+
+
 def task_of(system: System, data: Data, options: argparse.Namespace) -> Task:
     """Return the training of the model that a system translates with."""
     transformer = isinstance(system, CTranslate2)
     updates = options.transformer_updates if transformer else options.updates
-    folder = options.work / "translate" / f"{system.name.split()[0].lower()}-{updates}"
     sizes, rate, longest = SIZES[options.size], options.learning_rate, options.max_length
+    folder = folder_of(system.name.split()[0].lower(), updates, options)
     return Task(data, folder.absolute(), sizes, updates, options.threads, rate, longest)
 
 
