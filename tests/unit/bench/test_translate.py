@@ -108,4 +108,11 @@ def test_without_a_file_candidates_come_from_the_models_alignments() -> None:
     named = translate.options_of(["--candidates", "lex.gz"])
     default = translate.options_of(["--candidates", "--updates", "7", "--work", "there"])
     assert translate.lexicon_of(named) == Path("lex.gz").absolute()
-    assert translate.lexicon_of(default) == Path("there/translate/nmtkit-7/lexicon").absolute()
+    folder = translate.folder_of("nmtkit", 7, default)
+    assert translate.lexicon_of(default) == (folder / "lexicon").absolute()
+
+
+@pytest.mark.parametrize("other", [["--size", "wide"], ["--learning-rate", "0.5"]])
+def test_a_model_with_other_settings_has_another_folder(other: list[str]) -> None:
+    folders = [translate.folder_of("m", 7, translate.options_of(words)) for words in ([], other)]
+    assert folders[0] != folders[1]
