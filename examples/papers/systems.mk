@@ -15,6 +15,8 @@
 
 systems := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
 SHELL   := bash
+# A command that fails before a pipe fails the step.
+.SHELLFLAGS := -o pipefail -c
 whole    = > $@.part && mv $@.part $@
 
 .DELETE_ON_ERROR:
