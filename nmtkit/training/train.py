@@ -248,7 +248,7 @@ def _run(trainer: Trainer, start: InformedStart, config: Config, opened: Trainin
 
 
 def _record_settings(folder: Path, config: Config, is_finished: bool) -> None:
-    """Write the settings, of which limits and those of search may have changed.
+    """Write the settings; limits and settings of search may have changed.
 
     :param is_finished: the training has reached its limits. Lower ones than it had change nothing,
         so that a training with the limits of before goes on from its end.
