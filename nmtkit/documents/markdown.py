@@ -31,8 +31,12 @@ _DEFINITION = re.compile(r"[ \t]{0,3}\[[^\]\n]{1,1000}\]:[ \t]*\S")
 _LABEL_ALONE = re.compile(r"[ \t]{0,3}\[[^\]\n]{1,1000}\]:[ \t]*\Z")
 """A definition whose address stands on the next line."""
 
-_TITLE = re.compile(r"[ \t]*(?:\"[^\"\n]*\"|'[^'\n]*'|\([^()\n]*\))[ \t]*\Z")
+_QUOTED = r"(?:\"[^\"\n]*\"|'[^'\n]*'|\([^()\n]*\))"
+_TITLE = re.compile(rf"[ \t]*{_QUOTED}[ \t]*\Z")
 """The title of a definition, on a line of its own."""
+
+_ADDRESS = re.compile(rf"\r?\n[ \t>]*\S+(?:[ \t]+{_QUOTED})?[ \t]*\r?(?=\n|\Z)")
+"""The line of the address behind a label that stands alone."""
 
 _LABEL = re.compile(r"^[ \t>]*\[((?!\^)[^\[\]\n]{1,200})\]:[ \t]*(?:\r?\n[ \t]*)?\S", re.MULTILINE)
 _FOOTNOTE = re.compile(r"[ \t]{0,3}(?:\[\^[^\]\s]{1,100}\]|\*\[[^\]\n]{1,100}\]):[ \t]+")
@@ -238,7 +242,8 @@ class _Parser:
         if _DEFINITION.match(line) and not _FOOTNOTE.match(line) and not self._paragraph:
             self._definition = "title"
             return True
-        if _LABEL_ALONE.match(line) and not self._paragraph:
+        is_alone = _LABEL_ALONE.match(line) and _ADDRESS.match(self._text, end)
+        if is_alone and not self._paragraph:
             self._definition = "address"
             return True
         if not self._paragraph and _HTML_BLOCK.match(line) and not _INLINE_TAG.match(line):

@@ -65,6 +65,8 @@ def sources(text: str) -> list[str]:
         ("See [it][a].\n\n[a]:\n    http://x/b\n    'A title'\nC", ["See [it][a].", "C"]),
         ('[a]: http://x/b\n  "A title"\nC', ["C"]),
         ("[a]: http://x/b\nC d", ["C d"]),
+        ("[Note]:\nA b.", ["[Note]:\nA b."]),
+        ("> [a]:\n> http://x/b 'A'\n\nC", ["C"]),
         ("> ```\n> a\n\nB", ["B"]),
         ("> ```\n> a\nB\n> ```\n> C", ["B"]),
         ("[^1]: A\n\n    B\n\nC\n\n    d", ["A", "B", "C"]),
