@@ -97,7 +97,7 @@ bench: $(INSTALLED)
 	$(BIN)/python bench/train.py $(ROUND_OPTIONS) --sizes paper --output $(BENCH_OUTPUT)/train_paper.md
 	$(BIN)/python bench/translate.py $(ROUND_OPTIONS) --quantize --candidates \
 	    --output $(BENCH_OUTPUT)/translate.md
-	$(BIN)/python bench/cold_start.py $(BENCH_OUTPUT)/work/translate/nmtkit-800/model --threads $(THREADS) \
+	$(BIN)/python bench/cold_start.py $(BENCH_OUTPUT)/work/translate/nmtkit-800-small-0.002-100/model --threads $(THREADS) \
 	    --output $(BENCH_OUTPUT)/cold_start.md
 	$(BIN)/python bench/prepare.py --corpus multi30k $(RAW) $(BENCH_OPTIONS) --rounds $(ROUNDS) \
 	    --output $(BENCH_OUTPUT)/prepare.md

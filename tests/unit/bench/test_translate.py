@@ -116,3 +116,10 @@ def test_without_a_file_candidates_come_from_the_models_alignments() -> None:
 def test_a_model_with_other_settings_has_another_folder(other: list[str]) -> None:
     folders = [translate.folder_of("m", 7, translate.options_of(words)) for words in ([], other)]
     assert folders[0] != folders[1]
+
+
+def test_the_makefile_measures_the_model_that_is_trained_by_default() -> None:
+    options = translate.options_of(["--work", "work"])
+    folder = translate.folder_of("nmtkit", options.updates, options)
+    makefile = Path(__file__).parents[3] / "Makefile"
+    assert f"$(BENCH_OUTPUT)/{folder}/model " in makefile.read_text(encoding="utf-8")
