@@ -19,7 +19,7 @@ MAX_LENGTH_PENALTY = 10.0
 """Exponents in use are about 1; the power of a length has to be a finite number."""
 
 MAX_LENGTH_RATIO = 1000.0
-"""A translation of so many times the source's length is none; its length has to be a number."""
+"""No translation is so much longer than its source; the limit in tokens must be finite."""
 
 MAX_SEED = (1 << 63) - 1
 """torch's generators take no larger one."""

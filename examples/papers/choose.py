@@ -133,7 +133,7 @@ def write(name: str, lines: Sequence[int], output: str) -> None:
                 target.write(f"{tgt}\n")
                 numbers.write(f"{number}\n")
                 following = next(wanted)
-    for part in reversed(parts):  # the source last: whoever has it has all
+    for part in reversed(parts):  # the source last: later targets depend on it
         os.replace(part, part.with_suffix(""))
 
 

@@ -123,7 +123,7 @@ class _Parser:
         self._quotes = 0  # around the paragraph
         self._fence = ""  # what ends the block of code
         self._fence_quotes = 0  # around it
-        self._html_end: str | None = None  # of HTML or a listing; an empty line if ""
+        self._html_end: str | None = None  # of HTML, a listing or a formula; "": an empty line
         self._items: list[int] = []  # columns at which the contents of open items begin
         self._origin = 0  # where columns are counted from: the line, or behind signs of quotes
         self._in_table = False
@@ -198,7 +198,7 @@ class _Parser:
     def _goes_on_with_definition(self, line: str) -> bool:
         """Return whether a line is the address or the title of the definition before it."""
         expected, self._definition = self._definition, ""
-        if expected == "address" and line.strip(" \t>"):
+        if expected == "address":
             self._definition = "title"
             return True
         return expected == "title" and _TITLE.match(line) is not None

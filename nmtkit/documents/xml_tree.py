@@ -165,16 +165,22 @@ def walk(root: Element) -> Iterator[Element]:
         waiting += reversed(element.children)
 
 
+def _find_attribute(tag: str, name: str) -> re.Match[str] | None:
+    """Return where an attribute stands in a tag, with the blank before it; group 1 is its value."""
+    return re.search(rf"""\s{re.escape(name)}\s*=\s*("[^"]*"|'[^']*')""", tag)
+
+
 def without_attribute(tag: str, name: str) -> str:
     """Return an opening tag without an attribute."""
-    return re.sub(rf"""\s{re.escape(name)}\s*=\s*(?:"[^"]*"|'[^']*')""", "", tag, count=1)
+    found = _find_attribute(tag, name)
+    return tag[: found.start()] + tag[found.end() :] if found else tag
 
 
 def with_attribute(tag: str, name: str, value: str) -> str:
     """Return an opening tag with an attribute, in place of an earlier value."""
-    found = re.search(rf"""(\s{re.escape(name)}\s*=\s*)("[^"]*"|'[^']*')""", tag)
+    found = _find_attribute(tag, name)
     if found:
-        return f'{tag[: found.start(2)]}"{value}"{tag[found.end(2) :]}'
+        return f'{tag[: found.start(1)]}"{value}"{tag[found.end(1) :]}'
     end = len(tag) - (2 if tag.endswith("/>") else 1)
     head = tag[:end].rstrip()
     return f'{head} {name}="{value}"{tag[len(head) :]}'

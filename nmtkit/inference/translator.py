@@ -101,7 +101,7 @@ class Translator:
         # made once for all translators that are made from this one
         self._prefix_finder = functools.cache(functools.partial(_prefix_finder, ensemble))
         self._target_words = functools.cache(functools.partial(_target_words, ensemble))
-        self._term_likelihood = _term_likelihood_of(self._ensemble)
+        self._term_likelihood = functools.cache(functools.partial(_term_likelihood, self._ensemble))
 
     @classmethod
     def load(
@@ -175,7 +175,8 @@ class Translator:
         """
         translator = self._copy()
         translator._ensemble = self._ensemble.with_tag(tag)
-        translator._term_likelihood = _term_likelihood_of(translator._ensemble)
+        likelihood = functools.partial(_term_likelihood, translator._ensemble)
+        translator._term_likelihood = functools.cache(likelihood)
         return translator
 
     def with_replacements(self, table: Mapping[str, str] | None) -> "Translator":
@@ -436,16 +437,10 @@ def _target_words(ensemble: Ensemble) -> "TargetWords":
     return TargetWords(ensemble.first)
 
 
-def _term_likelihood_of(ensemble: Ensemble) -> "Callable[[], TermLikelihood]":
-    """Return a function that returns the same object at each call."""
+def _term_likelihood(ensemble: Ensemble) -> "TermLikelihood":
+    from nmtkit.inference.term_likelihood import TermLikelihood  # rarely needed: start-up
 
-    @functools.cache
-    def likelihood() -> "TermLikelihood":
-        from nmtkit.inference.term_likelihood import TermLikelihood  # rarely needed: start-up
-
-        return TermLikelihood(ensemble)
-
-    return likelihood
+    return TermLikelihood(ensemble)
 
 
 def _quoted(terms: Iterable[str]) -> str:

@@ -190,16 +190,18 @@ def clean(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def number_field(fields: Mapping[str, Any], name: str, maximum: int, minimum: int = 0) -> int:
-    """Return a field that is a whole number, 0 if it is missing; forms have it as text.
+def number_field(
+    fields: Mapping[str, Any], name: str, maximum: int, minimum: int = 0, default: int = 0
+) -> int:
+    """Return a field that is a whole number, or the default; forms have it as text.
 
     :raises RequestError: it is no such number, below the minimum or above the maximum.
     """
-    value = fields.get(name, 0)
+    value = fields.get(name)
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
         value = int(value)
     if value == "" or value is None:
-        return 0
+        return default
     if type(value) is not int or not minimum <= value <= maximum:
         sentence = f"Invalid request: {name} is not a number from {minimum} to {maximum}"
         raise RequestError(400, sentence)

@@ -126,7 +126,6 @@ class Connection:
     async def _try_to_answer(self, number: Id, message: dict[str, Any]) -> None:
         try:
             client = self._service.admit(self._socket, {**self._query, **message})
-            _refuse_beginning_of_markup(message)
             if flag_field(message, "alternatives"):
                 await self._answer_alternatives(number, message, client)
             else:
@@ -151,6 +150,8 @@ class Connection:
         await load_identifier(source)
         pair, probability = service.languages.pair(source, text_field(message, "target"), text)
         prefixes = _prefixes(message, len(lines))
+        if prefixes is not None:
+            _refuse_markup(task.markup)
         detected = {} if probability is None else {"detected": pair[0]}
         job = service.engine.submit(pair, lines, task, client, prefixes)
         async with contextlib.aclosing(job.results()) as results:
@@ -163,13 +164,13 @@ class Connection:
 
     async def _answer_alternatives(self, number: Id, message: dict[str, Any], client: str) -> None:
         service = self._service
+        _refuse_markup(service.markup(message, "markup"))
         text, prefix = text_field(message, "text"), text_field(message, "prefix", "")
         if "\n" in text or "\n" in prefix:
             raise RequestError(400, "alternatives are for one line; this text has several")
         service.check_size([text, prefix], [text])
-        n = CONTINUATIONS
-        if message.get("n") not in (None, ""):
-            n = number_field(message, "n", service.limits.alternatives, minimum=1)
+        most = service.limits.alternatives
+        n = number_field(message, "n", most, minimum=1, default=CONTINUATIONS)
         task = service.task(message, Task(continuations=n))
         source = text_field(message, "source")
         await load_identifier(source)
@@ -179,14 +180,12 @@ class Connection:
         await self._send({"id": number, "alternatives": result["continuations"]})
 
 
-def _refuse_beginning_of_markup(message: dict[str, Any]) -> None:
-    """Refuse a message about the beginning of a translation into which markup is put back.
+def _refuse_markup(markup: str | None) -> None:
+    """Refuse the beginning of a translation into which markup is put back.
 
-    :raises RequestError: it is such a message.
+    :raises RequestError: there is markup.
     """
-    has_prefix = message.get("prefix") not in (None, "")
-    has_beginning = has_prefix or flag_field(message, "alternatives")
-    if has_beginning and message.get("markup") not in (None, "", "text"):
+    if markup is not None:
         raise RequestError(
             400, "a translation with markup cannot be continued from a beginning; leave out markup"
         )
