@@ -16,10 +16,10 @@ import os
 import sys
 import threading
 import time
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, Self, TypeVar
 
+from nmtkit.columns import columns
 from nmtkit.parallel.environment import HARMLESS_THREAD
 
 logger = logging.getLogger("nmtkit")
@@ -133,7 +133,7 @@ class ProgressBar:
         self._catch_up()
         fields = list(self._fields())
         line = fit(fields, width)
-        rest = width - cells(line) - 2
+        rest = width - columns(line) - 2
         if self.total and rest >= MIN_BAR and line == fit(fields, sys.maxsize):
             share = min(self._drawn_count / self.total, 1.0)
             drawn = _drawn(share, min(rest, MAX_BAR), blocks)
@@ -249,7 +249,7 @@ class Screen:
             return
         with contextlib.suppress(Exception):
             line = self._bars[-1].render(_width() - 1, _can_encode("━─"))
-            width = cells(line)
+            width = columns(line)
             sys.stderr.write(f"\r{line}{' ' * (self._drawn - width)}")
             sys.stderr.flush()
             self._drawn = width
@@ -277,16 +277,11 @@ def fit(fields: Sequence[Field], width: int) -> str:
     A field that ends with a colon is followed by a blank, others by a comma.
     """
     kept = list(fields)
-    while cells(line := _joined(kept)) > width and len(kept) > 1:
+    while columns(line := _joined(kept)) > width and len(kept) > 1:
         kept.remove(min(kept, key=lambda field: field.rank))
-    while line and cells(line) > width:
+    while line and columns(line) > width:
         line = line[:-1]
     return line
-
-
-def cells(text: str) -> int:
-    """Return the width of a text on a terminal, where East Asian characters are two cells wide."""
-    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def _joined(fields: Sequence[Field]) -> str:

@@ -31,7 +31,7 @@ from nmtkit.io.atomic import atomic_file
 from nmtkit.io.checksums import remembered_sha256
 from nmtkit.io.folder_files import open_regular, read_regular
 from nmtkit.io.inputs import VerbatimFile
-from nmtkit.io.lines import file_sha256, read_text_blocks
+from nmtkit.io.lines import BLOCK_LINES, file_sha256, read_text_blocks
 from nmtkit.io.safe_json import parse_json
 from nmtkit.special_symbols import EOS
 from nmtkit.text.vocabulary import Vocabulary
@@ -41,9 +41,6 @@ FORMAT = 2
 
 MAX_DESCRIPTION_BYTES = 1 << 16
 """Maximum size of a JSON file."""
-
-READ_LINES = 2000
-"""Lines read at a time."""
 
 MAX_GAP = 256
 """Mean distance between sentences up to which their offsets are read together with all between."""
@@ -312,7 +309,7 @@ def _ids_and_offsets(
     """Yield the contents of both files in parts."""
     yield np.zeros(0, dtype), np.zeros(1, np.int64)
     total = 0
-    for lines in read_text_blocks(VerbatimFile(text), READ_LINES):
+    for lines in read_text_blocks(VerbatimFile(text), BLOCK_LINES):
         block = np.fromiter(vocabulary.ids_of_lines(lines), dtype)
         yield block, total + 1 + np.flatnonzero(block == EOS).astype(np.int64)
         total += len(block)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from nmtkit.columns import columns
 from nmtkit.documents.accelerators import SIGNS
 from nmtkit.documents.document import (
     Document,
@@ -16,7 +17,7 @@ from nmtkit.documents.document import (
     syntax_of,
 )
 from nmtkit.documents.encoding import LINE, decode, newline_of
-from nmtkit.documents.po_strings import quote, unescape, width, wrap_again
+from nmtkit.documents.po_strings import quote, unescape, wrap_again
 from nmtkit.errors import DataError
 from nmtkit.text.sentences import Lines
 
@@ -166,7 +167,7 @@ def _has_short_lines(entries: Sequence[_Entry], text: str) -> bool:
     """Return whether the tool that wrote a file divided its long strings, the header apart."""
     sources = [entry.strings["msgid"] for entry in entries if "msgid" in entry.strings]
     lines = (line for one in sources if one.value for line in text[one.start : one.end].split("\n"))
-    return not any(width(line) > _LONGEST and " " in line.strip('" ') for line in lines)
+    return not any(columns(line) > _LONGEST and " " in line.strip('" ') for line in lines)
 
 
 def _header(entries: Sequence[_Entry]) -> _Header:

@@ -1,8 +1,8 @@
 """Strings of PO files: escapes, and lines as gettext's tools break them."""
 
 import re
-import unicodedata
 
+from nmtkit.columns import columns
 from nmtkit.documents.encoding import LINE
 
 _WIDTH = 79
@@ -48,16 +48,6 @@ def escape(text: str) -> str:
     return _SPECIAL.sub(lambda found: _NAMES[found[0]], text)
 
 
-def width(text: str) -> int:
-    """Return the number of columns of a text; Chinese characters have two."""
-    if text.isascii():
-        return len(text)
-    return sum(
-        0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF")
-        for c in text
-    )
-
-
 def quote(keyword: str, value: str, wraps: bool, newline: str) -> str:
     """Return a value in quotes, divided as gettext's tools do.
 
@@ -69,7 +59,7 @@ def quote(keyword: str, value: str, wraps: bool, newline: str) -> str:
     lines = [escape(line) for line in LINE.findall(value)]
     if len(lines) <= 1:
         whole = f'"{lines[0] if lines else ""}"'
-        if not wraps or len(keyword) + 1 + width(whole) <= _WIDTH or not _can_divide(value):
+        if not wraps or len(keyword) + 1 + columns(whole) <= _WIDTH or not _can_divide(value):
             return whole
     parts = [part for line in lines for part in (_divided(line) if wraps else [line])]
     return newline.join(['""', *(f'"{part}"' for part in parts)])
@@ -104,7 +94,7 @@ def _divided(line: str) -> list[str]:
     parts: list[str] = []
     room = 0
     for piece in _pieces(line):
-        size = width(piece)
+        size = columns(piece)
         if not parts or size > room:
             parts.append("")
             room = _WIDTH - 2
@@ -120,14 +110,14 @@ def wrap_again(source: str, translation: str) -> str:
     """
     first, *others = source.split("\n")
     indent = others[0][: len(others[0]) - len(others[0].lstrip())] if others else ""
-    longest = max(width(line.expandtabs()) for line in (first, *others))
+    longest = max(columns(line.expandtabs()) for line in (first, *others))
     lines: list[str] = []
     room = 0
     for piece in _pieces(translation):
-        size = width(piece.rstrip())
+        size = columns(piece.rstrip())
         if not lines or size > room:
-            room = longest - (width(indent.expandtabs()) if lines else 0)
+            room = longest - (columns(indent.expandtabs()) if lines else 0)
             lines.append(indent if lines else "")
         lines[-1] += piece
-        room -= width(piece)
+        room -= columns(piece)
     return "\n".join(line.rstrip() for line in lines)

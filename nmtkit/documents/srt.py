@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from nmtkit.columns import columns
 from nmtkit.documents.document import (
     Document,
     DocumentOptions,
@@ -18,7 +19,6 @@ from nmtkit.documents.document import (
     Write,
 )
 from nmtkit.documents.encoding import LINE, decode, legacy_encoding, newline_of
-from nmtkit.documents.po_strings import width
 from nmtkit.text.sentences import Lines
 
 MAX_JOINED = 6
@@ -140,7 +140,7 @@ def balanced_lines(text: str, most: int) -> list[str]:
     if len(lines) > most:
         lines = [" ".join(lines)]
     if lines and len(lines) < most:
-        widest = max(range(len(lines)), key=lambda number: width(lines[number]))
+        widest = max(range(len(lines)), key=lambda number: columns(lines[number]))
         lines[widest : widest + 1] = _divided(lines[widest], most - len(lines) + 1)
     return lines
 
@@ -148,9 +148,9 @@ def balanced_lines(text: str, most: int) -> list[str]:
 def _divided(line: str, most: int) -> list[str]:
     """Divide a line into some of about the same width."""
     lines: list[str] = []
-    limit = width(line) / most
+    limit = columns(line) / most
     for word in line.split(" "):
-        is_full = lines and width(lines[-1]) + width(word) / 2 > limit
+        is_full = lines and columns(lines[-1]) + columns(word) / 2 > limit
         if not lines or (is_full and len(lines) < most):
             lines.append(word)
         else:

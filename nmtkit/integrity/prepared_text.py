@@ -7,10 +7,10 @@ from pathlib import Path
 
 from nmtkit.integrity.findings import Finding, Progress, error, warning
 from nmtkit.io.inputs import VerbatimFile
-from nmtkit.io.lines import read_text_blocks
+from nmtkit.io.lines import BLOCK_LINES, read_text_blocks
 from nmtkit.special_symbols import SPECIAL_WORDS
 from nmtkit.text.subword.sentence_piece import REQUIRED_PIECES
-from nmtkit.text.vocabulary import LINES_PER_BLOCK, Vocabulary
+from nmtkit.text.vocabulary import Vocabulary
 
 _WITHOUT_COUNT = {*SPECIAL_WORDS, *REQUIRED_PIECES}
 """Words that a shortlist has even if the text does not."""
@@ -39,7 +39,7 @@ def read_text(path: Path, vocabulary: frozenset[str], progress: Progress) -> Tex
     lines, tokens, words = 0, 0, 0
     counts: Counter[str] = Counter()
     wanted = vocabulary.difference(SPECIAL_WORDS)
-    for text in read_text_blocks(VerbatimFile(path), LINES_PER_BLOCK):
+    for text in read_text_blocks(VerbatimFile(path), BLOCK_LINES):
         rows = text.split("\n")[:-1]
         lines += len(rows)
         tokens += text.count(" ") + len(rows) - rows.count("")

@@ -20,15 +20,12 @@ from typing import NamedTuple
 from nmtkit.errors import DataError
 from nmtkit.io.inputs import Source, open_data
 from nmtkit.io.language_tags import best_matches
-from nmtkit.io.lines import blocks_of, read_raw_blocks, split_lines
+from nmtkit.io.lines import BLOCK_LINES, blocks_of, read_raw_blocks, split_lines
 from nmtkit.io.moses_zip import ZIP_MAGIC, open_members
 from nmtkit.io.text_content import BOM, text_chunks
 from nmtkit.io.tmx import is_tmx, read_tmx
 
 logger = logging.getLogger("nmtkit")
-
-BLOCK_PAIRS = 2000
-"""Default number of pairs in a block."""
 
 SNIFFED_BYTES = 1 << 10
 """Bytes of a file that decide which form it has."""
@@ -67,7 +64,7 @@ class PairBlock(NamedTuple):
 def read_bitext(
     paths: Sequence[Source],
     languages: tuple[str, str],
-    size: int = BLOCK_PAIRS,
+    size: int = BLOCK_LINES,
     columns: Columns = (1, 2),
 ) -> Iterator[PairBlock]:
     """Yield the pairs of a bitext, `size` at a time.

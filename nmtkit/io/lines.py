@@ -35,6 +35,9 @@ from nmtkit.io.inputs import (
     refuse_repeated_pipes,
 )
 
+BLOCK_LINES = 2000
+"""Lines that are read, and handed to a worker, at a time."""
+
 TOO_LONG = "has a line that does not fit into memory; is this a text file?"
 """What is wrong with an endless line, for messages."""
 

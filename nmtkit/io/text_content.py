@@ -84,7 +84,7 @@ def text_chunks(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
     check_text(head, name, complete)
     while head.startswith(BOM):
         head = head[len(BOM) :]
-        _log_once(name, "a byte order mark at its beginning was taken off")
+        log_once(name, "a byte order mark at its beginning was taken off")
     held = 0  # carriage returns at the end of a chunk, which may precede an end of line
     at_start = True  # of a line
     for data in _without_marks(chain([head], chunks), name):
@@ -93,7 +93,7 @@ def text_chunks(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
             stripped, held = b"\r" * held + stripped, 0
         held += len(data) - len(data.rstrip(b"\r"))
         if b"\r\n" in stripped:
-            _log_once(name, _RETURNS)
+            log_once(name, _RETURNS)
             stripped = stripped.replace(b"\r\n", b"\n")
             if b"\r\n" in stripped:
                 stripped = _LINE_END.sub(b"\n", stripped)
@@ -101,7 +101,7 @@ def text_chunks(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
             at_start = stripped.endswith(b"\n")
         yield stripped
     if held:
-        _log_once(name, _RETURNS)
+        log_once(name, _RETURNS)
         if at_start:  # a last line of nothing else is an empty line
             yield b"\n"
 
@@ -116,7 +116,7 @@ def _without_marks(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
             marks = _LATER_MARKS if at_start else _MARKS_AFTER_LINES
             data, count = marks.subn(b"", data)
             if count:
-                _log_once(name, "byte order marks at the beginnings of lines were taken off")
+                log_once(name, "byte order marks at the beginnings of lines were taken off")
             cut = _CUT_MARK.search(data, max(0, len(data) - len(BOM)))
             if cut and (cut.start() or at_start):
                 part, data = cut[0], data[: cut.start()]
@@ -193,9 +193,9 @@ def _unicode_form(head: bytes) -> str | None:
 
 
 @lru_cache(maxsize=1024)
-def _log_once(name: str, what: str) -> None:
+def log_once(name: str, what: str, level: int = logging.INFO) -> None:
     """Log what was done to an input; some commands read an input several times."""
-    logger.info("%s: %s", _shown(name), what)
+    logger.log(level, "%s: %s", _shown(name), what)
 
 
 def _shown(name: str) -> str:

@@ -18,9 +18,8 @@ from functools import lru_cache, partial
 
 from nmtkit.errors import DataError
 from nmtkit.io.language_tags import best_matches
+from nmtkit.io.text_content import log_once
 from nmtkit.io.xml_reader import XmlReader
-
-logger = logging.getLogger("nmtkit")
 
 MAX_CHARACTERS = 10_000_000
 """Characters in the segments of a unit."""
@@ -112,10 +111,8 @@ class _Reader(XmlReader[NumberedPair]):
                 f" are {found or 'none'}"
             )
         if self._skipped:
-            logger.warning(
-                "%s: %s of %s units skipped, which do not have both %s",
-                self.name, f"{self._skipped:,}", f"{self._count:,}", wanted,
-            )  # fmt: skip
+            skipped = f"{self._skipped:,} of {self._count:,} units skipped"
+            log_once(self.name, f"{skipped}, which do not have both {wanted}", logging.WARNING)
 
     def start(self, element: str, attributes: dict[str, str]) -> None:
         if not self._open and element != "tmx":

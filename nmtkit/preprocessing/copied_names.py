@@ -3,11 +3,9 @@
 from pathlib import Path
 
 from nmtkit.io.inputs import VerbatimFile
-from nmtkit.io.lines import read_raw_blocks
+from nmtkit.io.lines import BLOCK_LINES, read_raw_blocks
 from nmtkit.parallel.process_pool import ProcessPool
 from nmtkit.text.names import NAMES, NameCounts, Names
-
-_BLOCK_PAIRS = 2000
 
 
 def learn_names(folder: Path, words: tuple[Path, Path], pool: ProcessPool) -> None:
@@ -18,7 +16,7 @@ def learn_names(folder: Path, words: tuple[Path, Path], pool: ProcessPool) -> No
     totals = NameCounts.empty(), NameCounts.empty()
     sides = map(VerbatimFile, words)
     blocks = (
-        (b"\n".join(src), b"\n".join(tgt)) for src, tgt in read_raw_blocks(_BLOCK_PAIRS, *sides)
+        (b"\n".join(src), b"\n".join(tgt)) for src, tgt in read_raw_blocks(BLOCK_LINES, *sides)
     )
     for counts in pool.imap(_count, blocks):
         for total, part in zip(totals, counts, strict=True):

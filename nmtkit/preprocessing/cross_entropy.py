@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from nmtkit.config import TextConfig
 from nmtkit.errors import ConfigError, DataError
 from nmtkit.io.inputs import Source
-from nmtkit.io.lines import decode_lines, read_raw_blocks
+from nmtkit.io.lines import BLOCK_LINES, decode_lines, read_raw_blocks
 from nmtkit.preprocessing.ngram_model import (
     Floats,
     Ints,
@@ -60,9 +60,6 @@ Folds = NDArray[np.int64]
 
 FOLDS = (0, 1)
 """Parts of the pool, each scored by a general model that has seen none of its pairs."""
-
-BLOCK_PAIRS = 2000
-"""Number of pairs in a block for a worker."""
 
 
 @dataclass(frozen=True)
@@ -283,7 +280,7 @@ def read_blocks(bitexts: Iterable[tuple[Source, Source]]) -> Iterator[PairBlock]
     """
     for files in bitexts:
         names, first = (str(files[0]), str(files[1])), 1
-        for src, tgt in read_raw_blocks(BLOCK_PAIRS, *files):
+        for src, tgt in read_raw_blocks(BLOCK_LINES, *files):
             yield PairBlock(names, first, (b"\n".join(src), b"\n".join(tgt)))
             first += len(src)
 
@@ -291,7 +288,7 @@ def read_blocks(bitexts: Iterable[tuple[Source, Source]]) -> Iterator[PairBlock]
 def make_blocks(pairs: Iterable[tuple[bytes, bytes]]) -> Iterator[PairBlock]:
     """Divide pairs without line numbers into blocks."""
     stream = iter(pairs)
-    while block := list(islice(stream, BLOCK_PAIRS)):
+    while block := list(islice(stream, BLOCK_LINES)):
         src, tgt = (b"\n".join(side) for side in zip(*block, strict=True))
         yield PairBlock(("the sample", "the sample"), 1, (src, tgt))
 

@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import islice
-from typing import Any
 
 from nmtkit.errors import DataError
 from nmtkit.extras import install_command
@@ -25,6 +24,7 @@ from nmtkit.preprocessing.corpus_reading import read_corpus
 from nmtkit.preprocessing.languages import language_name, named_language
 from nmtkit.preprocessing.script_check import check_scripts
 from nmtkit.preprocessing.settings import PrepareSettings
+from nmtkit.text.language_identifier import language_identifier
 from nmtkit.text.languages import base_language
 
 CHECKED_PAIRS = 2000
@@ -155,25 +155,18 @@ def _share(shares: Counter[str], languages: frozenset[str]) -> float:
     return sum(shares[language] for language in languages) / max(1, shares.total())
 
 
-@cache
-def _identifier() -> Any:
-    """Return py3langid's identifier, or None if the package is not installed."""
-    try:
-        from py3langid.langid import MODEL_FILE, LanguageIdentifier
-    except ModuleNotFoundError:
-        return None
-    return LanguageIdentifier.from_model_file(MODEL_FILE)
-
-
 def _known_languages() -> frozenset[str]:
-    identifier = _identifier()
-    return frozenset(identifier.nb_classes if identifier is not None else ())
+    """Return the languages that are identified; none if py3langid is not installed."""
+    try:
+        return frozenset(language_identifier().labels)
+    except ImportError:
+        return frozenset()
 
 
 def _shares(blocks: Sequence[str]) -> Counter[str]:
     """Count the blocks in each language; those without any language are left out."""
     step = -(-len(blocks) // MAX_BLOCKS)
-    shares = Counter(_identifier().classify(block)[0] for block in blocks[::step])
+    shares = Counter(language_identifier().classify(block)[0] for block in blocks[::step])
     del shares["zxx"]
     return shares
 

@@ -32,6 +32,7 @@ from nmtkit.errors import ConfigError, DataError
 from nmtkit.io.atomic import output_folder
 from nmtkit.io.bitext import PairBlock
 from nmtkit.io.inputs import VerbatimFile, refuse_repeated_pipes
+from nmtkit.io.lines import BLOCK_LINES
 from nmtkit.parallel.process_pool import ProcessPool
 from nmtkit.preprocessing.cleaning import DuplicateFilter, RawBlock, clean_block
 from nmtkit.preprocessing.cleaning_report import REPORT_MARK, CleaningReport
@@ -52,9 +53,6 @@ from nmtkit.preprocessing.truecasing import truecase_files
 from nmtkit.progress_bar import ProgressBar
 from nmtkit.text.subword import METHODS, PIECES, SubwordModel
 from nmtkit.text.subword.pieces import write_pieces
-
-_BLOCK_PAIRS = 2000
-"""Number of pairs in a block for a worker."""
 
 Bitext = tuple[str | Path, ...]
 """The source file and the target file; line n of one belongs to line n of the other. Or one file
@@ -388,7 +386,7 @@ class _FolderWriter:
 
     def _corpus_blocks(self, corpora: Sequence[TrainingCorpus]) -> Iterator[CorpusBlock]:
         for index, corpus in enumerate(corpora):
-            blocks = read_corpus(corpus, self.settings, _BLOCK_PAIRS)
+            blocks = read_corpus(corpus, self.settings, BLOCK_LINES)
             if self.checker is not None:
                 blocks = checked_blocks(blocks, corpus, self.checker)
             for block in blocks:

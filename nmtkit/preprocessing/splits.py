@@ -13,14 +13,11 @@ from typing import Any, BinaryIO
 
 from nmtkit.errors import DataError
 from nmtkit.io.inputs import VerbatimFile
-from nmtkit.io.lines import read_raw_blocks
+from nmtkit.io.lines import BLOCK_LINES, read_raw_blocks
 from nmtkit.preprocessing.cleaning import ALL_RULES, DROP_RULES, CleanedBlock
 from nmtkit.text.pipeline import Side
 
 SIDES: tuple[Side, Side] = ("src", "tgt")
-
-_BLOCK_PAIRS = 2000
-"""Number of pairs that are read together."""
 
 Pair = tuple[bytes, ...]
 """A line of the source and a line of the target."""
@@ -174,7 +171,7 @@ def smallest(numbers: Iterable[int], count: int) -> set[int]:
 
 
 def _read_pairs(files: Files) -> Iterator[Pair]:
-    for blocks in read_raw_blocks(_BLOCK_PAIRS, *map(VerbatimFile, files)):
+    for blocks in read_raw_blocks(BLOCK_LINES, *map(VerbatimFile, files)):
         yield from zip(*blocks, strict=True)
 
 

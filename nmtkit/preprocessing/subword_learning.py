@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from nmtkit.io.inputs import VerbatimFile
-from nmtkit.io.lines import read_raw_blocks
+from nmtkit.io.lines import BLOCK_LINES, read_raw_blocks
 from nmtkit.parallel.process_pool import ProcessPool
 from nmtkit.preprocessing.settings import PrepareSettings
 from nmtkit.text.subword import METHODS, SubwordModel
@@ -19,8 +19,6 @@ words without blanks between them may be as many as the lines."""
 
 _UNITS = {"bpe": "BPE merges", "sentencepiece": "SentencePiece pieces"}
 """What the size of each subword method counts, for the log."""
-
-_BLOCK_LINES = 2000
 
 logger = logging.getLogger("nmtkit")
 
@@ -40,7 +38,7 @@ def count_words(
     """
     total: Counter[str] = Counter()
     blocks = (
-        b"\n".join(lines[::step]) for (lines,) in read_raw_blocks(_BLOCK_LINES, VerbatimFile(path))
+        b"\n".join(lines[::step]) for (lines,) in read_raw_blocks(BLOCK_LINES, VerbatimFile(path))
     )
     for counts in pool.imap(count_block, blocks):
         total.update(counts)

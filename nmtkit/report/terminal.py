@@ -6,6 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nmtkit.columns import columns
+
 SHADES = " ░▒▓█"
 CELLS_PER_WORD = 2  # terminal cells of a column: square blocks, and room for a wide character
 MAX_WORD_CELLS = 24  # cells of a target word, characters of a (vertical) source word
@@ -44,7 +46,7 @@ def render_alignment(
     )
     step = len(src_words)
     if width is not None:
-        step = max(1, (width - _cells(labels[0]) - 2) // CELLS_PER_WORD)
+        step = max(1, (width - columns(labels[0]) - 2) // CELLS_PER_WORD)
     blocks = [
         _block(src_words[i : i + step], labels, weights[:, i : i + step])
         for i in range(0, len(src_words), step)
@@ -53,7 +55,7 @@ def render_alignment(
 
 
 def _block(src_words: Sequence[str], labels: Sequence[str], weights: NDArray[np.float64]) -> str:
-    margin = " " * _cells(labels[0])
+    margin = " " * columns(labels[0])
     edge = "─" * (CELLS_PER_WORD * len(src_words))
     rows = [
         f"{label}│{''.join(_shade(weight) * CELLS_PER_WORD for weight in row)}│"
@@ -66,27 +68,27 @@ def _block(src_words: Sequence[str], labels: Sequence[str], weights: NDArray[np.
 def _labels(words: Sequence[str], max_cells: int) -> list[str]:
     """Return the target words right-aligned to equal width, cut to `max_cells`."""
     texts = [_truncate(_characters(word), max_cells) for word in words]
-    widest = max(_cells(text) for text in texts)
-    return [" " * (widest - _cells(text)) + text for text in texts]
+    widest = max(columns(text) for text in texts)
+    return [" " * (widest - columns(text)) + text for text in texts]
 
 
 def _truncate(characters: Sequence[str], max_cells: int) -> str:
-    if sum(map(_cells, characters)) <= max_cells:
+    if sum(map(columns, characters)) <= max_cells:
         return "".join(characters)
     shortened = list(characters)
-    while sum(map(_cells, shortened)) > max_cells - 1:
+    while sum(map(columns, shortened)) > max_cells - 1:
         shortened.pop()
     return "".join([*shortened, "…"])
 
 
 def _vertical_words(words: Sequence[str]) -> list[str]:
     """Return lines that spell the source words vertically, aligned at the bottom."""
-    columns = [_characters(word) for word in words]
-    height = max(len(column) for column in columns)
-    columns = [[" "] * (height - len(column)) + column for column in columns]
+    spelled = [_characters(word) for word in words]
+    height = max(map(len, spelled))
+    spelled = [[" "] * (height - len(characters)) + characters for characters in spelled]
     return [
-        "".join(character + " " * (CELLS_PER_WORD - _cells(character)) for character in line)
-        for line in zip(*columns, strict=True)
+        "".join(character + " " * (CELLS_PER_WORD - columns(character)) for character in line)
+        for line in zip(*spelled, strict=True)
     ]
 
 
@@ -99,23 +101,13 @@ def _characters(word: str) -> list[str]:
     pieces: list[str] = []
     for character in word:
         category = unicodedata.category(character)
-        if category in ("Mn", "Me") and pieces:
-            pieces[-1] += character
-        elif category in ("Cc", "Cs", "Zl", "Zp"):
+        if category in ("Cc", "Cs", "Zl", "Zp"):
             pieces.append("\N{REPLACEMENT CHARACTER}")
-        elif category not in ("Cf", "Mn", "Me"):
+        elif category != "Cf" and columns(character):
             pieces.append(character)
+        elif category != "Cf" and pieces:
+            pieces[-1] += character
     return pieces if len(pieces) <= MAX_WORD_CELLS else [*pieces[: MAX_WORD_CELLS - 1], "…"]
-
-
-def _cells(text: str) -> int:
-    """Return the terminal width of text from `_characters`."""
-    return sum(
-        0
-        if unicodedata.category(c) in ("Mn", "Me")
-        else 1 + (unicodedata.east_asian_width(c) in "WF")
-        for c in text
-    )
 
 
 def _shade(weight: float) -> str:

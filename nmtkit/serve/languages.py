@@ -2,13 +2,13 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from typing import Any
 
 from nmtkit.extras import install_command
 from nmtkit.preprocessing.languages import language_name
 from nmtkit.serve.errors import RequestError
 from nmtkit.serve.job import Pair
+from nmtkit.text.language_identifier import language_identifier
 from nmtkit.text.languages import base_language
 
 AUTO = "auto"
@@ -128,14 +128,12 @@ def detect(text: str) -> Sequence[tuple[str, float]]:
     return found
 
 
-@cache
 def _identifier() -> Any:
     try:
-        from py3langid.langid import MODEL_FILE, LanguageIdentifier
+        return language_identifier()
     except ImportError as error:
         sentence = f"this server detects no languages; install: {install_command('serve')}"
         raise RequestError(501, sentence) from error
-    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
 
 def as_detection(language: str, probability: float) -> Mapping[str, Any]:

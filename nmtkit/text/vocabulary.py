@@ -19,12 +19,9 @@ from typing import TextIO
 
 from nmtkit.errors import DataError
 from nmtkit.io.inputs import Source, VerbatimFile
-from nmtkit.io.lines import open_output, read_lines, read_text_blocks
+from nmtkit.io.lines import BLOCK_LINES, open_output, read_lines, read_text_blocks
 from nmtkit.io.safe_json import parse_natural
 from nmtkit.special_symbols import EOS, EOS_WORD, SPECIAL_WORDS, UNK, UNK_WORD
-
-LINES_PER_BLOCK = 2000
-"""Lines counted at a time."""
 
 
 class Vocabulary:
@@ -228,5 +225,5 @@ def shortlist_of(corpus: Source, size: int, required: Sequence[str] = ()) -> Sho
     :param required: words that are selected whatever their counts.
     :raises DataError: the corpus cannot be read, or the size leaves no room for a word.
     """
-    counts, sentences = count_words(read_text_blocks(corpus, LINES_PER_BLOCK))
+    counts, sentences = count_words(read_text_blocks(corpus, BLOCK_LINES))
     return shortlist(counts, size, sentences, required)

@@ -128,7 +128,7 @@ def test_output_does_not_depend_on_workers_or_blocks(
     select, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = select("--words", 90, "--scores-file", tmp_path / "one")[0]
-    monkeypatch.setattr(cross_entropy, "BLOCK_PAIRS", 40)
+    monkeypatch.setattr(cross_entropy, "BLOCK_LINES", 40)
     two = select("--words", 90, "--scores-file", tmp_path / "two", workers=2)[0]
     assert one == two
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()

@@ -24,6 +24,7 @@ PACKAGE = Path(nmtkit.__file__).parent
 COMMANDS = dict(walk_commands(cli))
 
 BASE = {"config", "config_io", "config_ranges", "durations", "seeds", "errors", "extras"} | {
+    "columns",
     "special_symbols",
     "progress_bar",
 }
@@ -32,12 +33,13 @@ BASE = {"config", "config_io", "config_ranges", "durations", "seeds", "errors", 
 ROOMS = {
     "nmtkit": {"errors", "posix"},
     "errors": set[str](),
+    "columns": set[str](),
     "posix": {"errors"},
     "durations": set[str](),
     "extras": set[str](),
     "seeds": set[str](),
     "special_symbols": set[str](),
-    "progress_bar": {"parallel.environment"},
+    "progress_bar": {"columns", "parallel.environment"},
     "recipes": set[str](),
     "text_config": set[str](),
     "config_ranges": set[str](),
@@ -45,7 +47,7 @@ ROOMS = {
     "config_io": {"config", "errors"},
     "io": {"io", "errors"},
     "text": {"text", "io", "errors", "extras", "special_symbols"},
-    "documents": {"documents", "text", "io", "errors"},
+    "documents": {"documents", "text", "io", "columns", "errors"},
     "parallel": {"parallel", "seeds", "errors"},
     "data": {"data", "text", "io"} | BASE,
     "preprocessing": {
@@ -111,6 +113,7 @@ EXCEPTIONS = {"text.pipeline": {"config.TextConfig"}}
 LIBRARIES = {
     "nmtkit": set[str](),
     "errors": set[str](),
+    "columns": set[str](),
     "config_ranges": set[str](),
     "config": set[str](),
     "config_io": set[str](),
@@ -132,6 +135,7 @@ LIBRARIES = {
     "parallel.forked_worker": {"torch"},
     "models": {"torch"},
     "text": {"numpy", "sacremoses"},
+    "text.language_identifier": {"py3langid"},
     "text.subword.bpe": {"subword_nmt"},
     "text.subword.sentence_piece": {"sentencepiece"},
     "search": {"torch"},

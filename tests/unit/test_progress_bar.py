@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from nmtkit import progress_bar
+from nmtkit.columns import columns
 from nmtkit.parallel.environment import HARMLESS_THREAD
 from nmtkit.parallel.fork import can_fork
-from nmtkit.progress_bar import SCREEN, Field, ProgressBar, cells, clock, fit
+from nmtkit.progress_bar import SCREEN, Field, ProgressBar, clock, fit
 
 
 class Terminal(io.StringIO):
@@ -60,7 +61,7 @@ def wait_for(screen: Terminal, text: str) -> None:
 def test_the_line_never_exceeds_the_width(width: int, total: int | None, done: int) -> None:
     bar = ProgressBar("übersetzen 日本語", "lines", total)
     bar.update(done)
-    assert cells(bar.render(width)) <= width
+    assert columns(bar.render(width)) <= width
 
 
 def test_the_line_has_done_and_total_rate_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:

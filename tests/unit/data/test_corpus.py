@@ -96,7 +96,7 @@ def test_an_empty_text(tmp_path, vocabulary, lines):
 
 @pytest.mark.parametrize("count", [1, 4, 5, 100])
 def test_how_many_lines_are_read_together_changes_nothing(text, vocabulary, monkeypatch, count):
-    monkeypatch.setattr(corpus, "READ_LINES", count)
+    monkeypatch.setattr(corpus, "BLOCK_LINES", count)
     assert sentences(open_side(text, vocabulary)) == expected(LINES, vocabulary)
 
 

@@ -128,7 +128,8 @@ def test_languages_are_matched_with_their_regions(
 def test_units_without_a_language_are_counted(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "nmtkit")
     other = '<tu><tuv xml:lang="de"><seg>x</seg></tuv><tuv xml:lang="en"></tuv></tu>'
-    assert parse(document(UNIT + other + UNIT).encode()) == [PAIR, PAIR]
+    for _ in range(2):  # `prepare` reads a corpus twice
+        assert parse(document(UNIT + other + UNIT).encode()) == [PAIR, PAIR]
     (message,) = caplog.messages
     assert message == "memory.tmx: 1 of 3 units skipped, which do not have both en and fr"
 

@@ -28,7 +28,7 @@ PAIRS = [
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prepare_module, "_BLOCK_PAIRS", 3)
+    monkeypatch.setattr(prepare_module, "BLOCK_LINES", 3)
 
 
 def run(folder: Path, name: str, **options: Any) -> dict[str, Any]:

@@ -135,14 +135,17 @@ def test_copied_pairs_say_nothing(texts: dict[str, list[bytes]]) -> None:
 def test_short_files_are_not_identified(
     texts: dict[str, list[bytes]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(language_check, "_identifier", lambda: pytest.fail("not needed"))
+    monkeypatch.setattr(language_check, "language_identifier", lambda: pytest.fail("not needed"))
     check("ja", "ru", texts["en"][:20], texts["fr"][:20])
 
 
 def test_the_missing_package_is_said_once(
     texts: dict[str, list[bytes]], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(language_check, "_identifier", lambda: None)
+    def missing() -> None:
+        raise ModuleNotFoundError("py3langid")
+
+    monkeypatch.setattr(language_check, "language_identifier", missing)
     checker = LanguageCheck("ja", "ru")
     with caplog.at_level(logging.INFO, logger="nmtkit"):
         for _ in range(2):

@@ -27,7 +27,7 @@ SEPARATE = TextConfig(subwords="separate")
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prepare_module, "_BLOCK_PAIRS", 3)
+    monkeypatch.setattr(prepare_module, "BLOCK_LINES", 3)
 
 
 def write(folder: Path, name: str, pairs: list[tuple[str, str]]) -> Files:

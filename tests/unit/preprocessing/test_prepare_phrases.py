@@ -28,7 +28,7 @@ TABLE = [
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(prepare_module, "_BLOCK_PAIRS", 2)
+    monkeypatch.setattr(prepare_module, "BLOCK_LINES", 2)
 
 
 def write(path: Path, pairs: list[tuple[str, str]]) -> tuple[Path]:
