@@ -12,7 +12,7 @@ table gives seconds, memory (see memory.py) and the size of the folder afterward
 """
 
 import argparse
-import sys
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ import numpy.typing as npt
 from memory import MIB, MemoryCost, peak_memory
 from timing import (
     NMTKIT,
-    BenchError,
+    exit_with,
     machine,
     report_progress,
     table,
@@ -158,7 +158,7 @@ def rows(steps: list[Step]) -> list[list[str]]:
     ]
 
 
-def options_of(arguments: list[str]) -> argparse.Namespace:
+def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(
         prog="bench/corpus_size.py", description=__doc__.split("\n")[0]
@@ -171,14 +171,10 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def main(arguments: list[str]) -> int:
-    """Measure and report; return 1 on failure."""
+def main(arguments: Sequence[str]) -> int:
+    """Measure and report."""
     options = options_of(arguments)
-    try:
-        steps = measure(options)
-    except BenchError as error:
-        report_progress(str(error))
-        return 1
+    steps = measure(options)
     header = ["step", "s", "processor s", "largest process, MiB"]
     header += ["all processes, anonymous, MiB", "folder, MiB"]
     heading = f"{machine()}, {options.threads} threads; {options.pairs:,} pairs."
@@ -189,4 +185,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    exit_with(main)

@@ -25,7 +25,7 @@ from ceiling import rates
 from device_checks import Check, check_device
 from gpu_ranks import RanksRun, largest_difference, run_ranks
 from gpu_training import SMALL_TEXT, TEXTS, Measured, Text, measure, recipe_config
-from timing import BenchError, exit_with, machine, report_progress, table, write_report
+from timing import exit_with, machine, report_progress, table, write_report
 
 from nmtkit.config_io import recipe_names
 
@@ -292,13 +292,5 @@ def figures(
     }
 
 
-def _main(arguments: Sequence[str]) -> int:
-    try:
-        return main(arguments)
-    except BenchError as error:
-        report_progress(str(error))
-        return 1
-
-
 if __name__ == "__main__":
-    exit_with(_main)
+    exit_with(main)

@@ -17,7 +17,6 @@ Installed peers train and translate the corpus once.
 import argparse
 import contextlib
 import os
-import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +30,7 @@ from timing import (
     NMTKIT,
     BenchError,
     CommandCost,
+    exit_with,
     machine,
     report_progress,
     run_command,
@@ -254,7 +254,7 @@ def report(
     return table(header, rows)
 
 
-def options_of(arguments: list[str]) -> argparse.Namespace:
+def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(prog="bench/memory.py", description=__doc__.split("\n")[0])
     parser.add_argument("--data", type=Path, required=True, help="folder of raw Multi30k")
@@ -270,20 +270,16 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def main(arguments: list[str]) -> int:
-    """Measure and report; return 1 on failure."""
+def main(arguments: Sequence[str]) -> int:
+    """Measure and report."""
     options = options_of(arguments)
     costs: dict[int, dict[str, MemoryCost]] = {}
     peer_costs: dict[str, dict[str, MemoryCost]] = {}
-    try:
-        for times in options.times:
-            measurement = Measurement(options, times)
-            costs[times] = measurement.run()
-            if times == min(options.times):
-                peer_costs = measure_peers(measurement)
-    except BenchError as error:
-        report_progress(str(error))
-        return 1
+    for times in options.times:
+        measurement = Measurement(options, times)
+        costs[times] = measurement.run()
+        if times == min(options.times):
+            peer_costs = measure_peers(measurement)
     heading = f"{machine()}, {options.threads} threads; training: {options.updates} updates, size "
     heading += f"SMALL; translating: beam {options.beam}, {TEST}; the corpus once and repeated."
     figures: dict[str, Any] = {
@@ -304,4 +300,4 @@ def figures_of(cost: MemoryCost) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    exit_with(main)

@@ -14,7 +14,7 @@ sacremoses leaves the last period attached to a word, where Moses and nmtkit spl
 import argparse
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -26,6 +26,7 @@ from timing import (
     BenchError,
     CommandCost,
     Spread,
+    exit_with,
     in_turns,
     machine,
     report_progress,
@@ -127,7 +128,7 @@ class Job:
         return differing
 
 
-def options_of(arguments: list[str]) -> argparse.Namespace:
+def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(prog="bench/prepare.py", description=__doc__.split("\n")[0])
     parser.add_argument(
@@ -216,8 +217,8 @@ def rows(name: str, pairs: int, results: dict[str, Any], clock: str) -> list[lis
     return cells
 
 
-def main(arguments: list[str]) -> int:
-    """Measure and report; return 1 on failure."""
+def main(arguments: Sequence[str]) -> int:
+    """Measure and report."""
     options = options_of(arguments)
     header = ["corpus", "way", f"pairs a {CLOCKS[options.clock]}", "ratio"]
     header += ["largest process, MiB", "differing lines"]
@@ -225,21 +226,15 @@ def main(arguments: list[str]) -> int:
     figures: dict[str, Any] = {"machine": machine(), "threads": options.threads}
     folder = (options.work / "prepare").absolute()
     folder.mkdir(parents=True, exist_ok=True)
-    try:
-        for name, *sources in options.corpus:
-            pairs = copy_pairs(
-                sources, [folder / f"{name}.{side}" for side in SIDES], options.lines
-            )
-            results = measure(Job(name, folder, options))
-            cells += rows(name, pairs, results, options.clock)
-            figures[name] = {
-                job: {way: [vars(run) for run in runs] for way, runs in measured["costs"].items()}
-                | {"differing": measured["differing"]}
-                for job, measured in results.items()
-            }
-    except BenchError as error:
-        report_progress(str(error))
-        return 1
+    for name, *sources in options.corpus:
+        pairs = copy_pairs(sources, [folder / f"{name}.{side}" for side in SIDES], options.lines)
+        results = measure(Job(name, folder, options))
+        cells += rows(name, pairs, results, options.clock)
+        figures[name] = {
+            job: {way: [vars(run) for run in runs] for way, runs in measured["costs"].items()}
+            | {"differing": measured["differing"]}
+            for job, measured in results.items()
+        }
     heading = (
         f"{machine()}, {options.threads} processes; {options.merges:,} merges; median of "
         f"{options.rounds} rounds taken in turns (lowest–highest)."
@@ -249,4 +244,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    exit_with(main)

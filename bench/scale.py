@@ -12,8 +12,7 @@ largest process. A constant time per additional pair means that time grows linea
 import argparse
 import dataclasses
 import shutil
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, cycle, islice
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from timing import (
     BenchError,
     CommandCost,
     Spread,
+    exit_with,
     in_turns,
     machine,
     report_progress,
@@ -162,7 +162,7 @@ def proportional(points: Mapping[int, Spread]) -> list[tuple[float, float]]:
     return [(size, points[last].median * size / last) for size in points]
 
 
-def options_of(arguments: list[str]) -> argparse.Namespace:
+def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(prog="bench/scale.py", description=__doc__.split("\n")[0])
     parser.add_argument("--corpus", type=Path, nargs=2, required=True, metavar=("SRC", "TGT"))
@@ -180,17 +180,13 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def main(arguments: list[str]) -> int:
-    """Measure and report; return 1 on failure."""
+def main(arguments: Sequence[str]) -> int:
+    """Measure and report."""
     options = options_of(arguments)
     options.sizes.sort()
-    try:
-        costs_by_command = measure(options)
-        if not all(chain(costs_by_command.values())):
-            raise BenchError("no size could be measured")
-    except BenchError as error:
-        report_progress(str(error))
-        return 1
+    costs_by_command = measure(options)
+    if not all(chain(costs_by_command.values())):
+        raise BenchError("no size could be measured")
     header = ["command", "pairs", f"seconds ({options.clock})", "µs per additional pair"]
     header.append("largest process, MiB")
     heading = f"{machine()}, {options.threads} processes; median of {options.rounds} rounds."
@@ -208,4 +204,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    exit_with(main)

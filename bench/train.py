@@ -12,7 +12,7 @@ import argparse
 import dataclasses
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,8 @@ from peer_systems import peers
 from systems import COUNTS, Data, Nmtkit, Rate, System, Task, add_options
 from timing import (
     CLOCKS,
-    BenchError,
     Spread,
+    exit_with,
     in_turns,
     machine,
     report_progress,
@@ -46,7 +46,7 @@ BY_ONEDNN = "float32 by oneDNN"
 """The ceiling of oneDNN, with which nmtkit multiplies large matrices, besides torch's default."""
 
 
-def options_of(arguments: list[str]) -> argparse.Namespace:
+def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(prog="bench/train.py", description=__doc__.split("\n")[0])
     add_options(parser)
@@ -197,37 +197,33 @@ def report(
     return f"{text}\n\n{table(header, rows)}"
 
 
-def main(arguments: list[str]) -> int:
-    """Measure and report; return 1 on failure."""
+def main(arguments: Sequence[str]) -> int:
+    """Measure and report."""
     options = options_of(arguments)
-    try:
-        prepared = options.prepared or prepared_folder(options.data, options.work)
-        data = Data.open(prepared, options.work)
-        systems = nmtkit_systems(options.precision, options.models, options.settings)
-        systems |= {system.name: system for system in peers(options.peers, options.marian)}
-        if options.only:
-            begins = tuple(options.only)
-            systems = {name: s for name, s in systems.items() if name.startswith(begins)}
-        heading = (
-            f"{machine()}, {options.threads} threads; batches of 80 sentences; median of "
-            f"{options.rounds} rounds taken in turns (lowest–highest)."
-        )
-        parts = [heading, ""]
-        figures: dict[str, Any] = {"machine": machine(), "threads": options.threads}
-        for name in options.sizes:
-            results = measure(name, data, systems, options)
-            parts.append(report(name, data, systems, results, options.clock))
-            rates = {
-                row: [dataclasses.asdict(rate) for rate in values]
-                for row, values in results["rates"].items()
-            }
-            figures[name] = {"ceiling": results["ceiling"], "rates": rates}
-        write_report(options.output, "\n".join(parts), figures)
-    except BenchError as error:
-        report_progress(str(error))
-        return 1
+    prepared = options.prepared or prepared_folder(options.data, options.work)
+    data = Data.open(prepared, options.work)
+    systems = nmtkit_systems(options.precision, options.models, options.settings)
+    systems |= {system.name: system for system in peers(options.peers, options.marian)}
+    if options.only:
+        begins = tuple(options.only)
+        systems = {name: s for name, s in systems.items() if name.startswith(begins)}
+    heading = (
+        f"{machine()}, {options.threads} threads; batches of 80 sentences; median of "
+        f"{options.rounds} rounds taken in turns (lowest–highest)."
+    )
+    parts = [heading, ""]
+    figures: dict[str, Any] = {"machine": machine(), "threads": options.threads}
+    for name in options.sizes:
+        results = measure(name, data, systems, options)
+        parts.append(report(name, data, systems, results, options.clock))
+        rates = {
+            row: [dataclasses.asdict(rate) for rate in values]
+            for row, values in results["rates"].items()
+        }
+        figures[name] = {"ceiling": results["ceiling"], "rates": rates}
+    write_report(options.output, "\n".join(parts), figures)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    exit_with(main)

@@ -16,8 +16,7 @@ import argparse
 import dataclasses
 import json
 import shutil
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +32,7 @@ from timing import (
     BenchError,
     CommandCost,
     Spread,
+    exit_with,
     in_turns,
     machine,
     report_progress,
@@ -76,7 +76,7 @@ def median_start_up(readings: list[Reading], clock: str) -> float:
     return Spread.of([reading.line.by(clock) for reading in readings]).median
 
 
-def options_of(arguments: list[str]) -> argparse.Namespace:
+def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(prog="bench/translate.py", description=__doc__.split("\n")[0])
     add_options(parser)
@@ -307,42 +307,36 @@ def report(
     return f"### Beam {beam}\n\n{table(header, cells)}"
 
 
-def main(arguments: list[str]) -> int:
-    """Train missing models, measure and report; return 1 on failure."""
+def main(arguments: Sequence[str]) -> int:
+    """Train missing models, measure and report."""
     options = options_of(arguments)
-    try:
-        data = Data.open(
-            options.prepared or prepared_folder(options.data, options.work), options.work
-        )
-        rows = rows_of(options)
-        ready = train_missing(rows, data, options)
-        own = task_of(Nmtkit(), data, options)
-        if options.candidates and Nmtkit().model(own).exists() and not lexicon_of(options).exists():
-            make_lexicon(lexicon_of(options), data, own)
-        if options.train_only:
-            return 0
-        rows = {name: rows[name] for name in ready}
-        parts = [
-            f"{machine()}, {options.threads} threads; {options.test}, {options.size} models of "
-            f"{options.updates} updates; "
-            f"median of {options.rounds} rounds taken in turns (lowest–highest).",
-            "",
-        ]
-        figures: dict[str, Any] = {"machine": machine(), "threads": options.threads}
-        for beam in options.beams:
-            choose_batches(beam, rows, data, options)
-            readings_by_system = measure(beam, rows, data, options)
-            parts.append(report(beam, readings_by_system, rows, options.clock))
-            figures[f"beam {beam}"] = {
-                name: [dataclasses.asdict(reading) for reading in readings]
-                for name, readings in readings_by_system.items()
-            }
-        write_report(options.output, "\n".join(parts), figures)
-    except BenchError as error:
-        report_progress(str(error))
-        return 1
+    data = Data.open(options.prepared or prepared_folder(options.data, options.work), options.work)
+    rows = rows_of(options)
+    ready = train_missing(rows, data, options)
+    own = task_of(Nmtkit(), data, options)
+    if options.candidates and Nmtkit().model(own).exists() and not lexicon_of(options).exists():
+        make_lexicon(lexicon_of(options), data, own)
+    if options.train_only:
+        return 0
+    rows = {name: rows[name] for name in ready}
+    parts = [
+        f"{machine()}, {options.threads} threads; {options.test}, {options.size} models of "
+        f"{options.updates} updates; "
+        f"median of {options.rounds} rounds taken in turns (lowest–highest).",
+        "",
+    ]
+    figures: dict[str, Any] = {"machine": machine(), "threads": options.threads}
+    for beam in options.beams:
+        choose_batches(beam, rows, data, options)
+        readings_by_system = measure(beam, rows, data, options)
+        parts.append(report(beam, readings_by_system, rows, options.clock))
+        figures[f"beam {beam}"] = {
+            name: [dataclasses.asdict(reading) for reading in readings]
+            for name, readings in readings_by_system.items()
+        }
+    write_report(options.output, "\n".join(parts), figures)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    exit_with(main)

@@ -16,6 +16,7 @@ from typing import Any, Literal, TypedDict, TypeVar
 
 from nmtkit.config_ranges import LAYER_SIZE, RANGES
 from nmtkit.errors import ConfigError
+from nmtkit.text_config import Side as Side
 from nmtkit.text_config import TextConfig as TextConfig
 
 FORMAT = 2
@@ -57,7 +58,7 @@ class DataConfig:
     terms_augment: float = 0.0
 
     @property
-    def sides(self) -> tuple[str, str]:
+    def sides(self) -> tuple[Side, Side]:
         """Names that the prepared folder gives to the model's source and target side."""
         return ("tgt", "src") if self.swap_sides else ("src", "tgt")
 
@@ -79,7 +80,7 @@ class TrainingConfig:
     softmax_samples: train with a softmax over this many words drawn for each batch, and the batch's
         own (Jean et al. 2015), until the learning rate has fallen to a quarter; 0: all words.
     curriculum_updates: number of updates over which the length of sentences grows, from that of the
-        shortest tenth to all (Platanios et al. 2019); longer sentences are passed by, which counts
+        shortest tenth to all (Platanios et al. 2019); longer sentences are skipped, which counts
         as reading them. 0: all from the beginning.
     init_output_bias: begin with the log frequency of each target word as its output bias, not 0.
     init_source_embeddings: begin with source embeddings near those of their translations, which are

@@ -40,7 +40,7 @@ from nmtkit.io.atomic import atomic_folder, is_free
 from nmtkit.io.checksums import SUMS_FILE, check_sums, format_sums
 from nmtkit.io.folder_files import MIB, check_file, read_regular
 from nmtkit.io.lines import open_output
-from nmtkit.io.parameters import load_parameters
+from nmtkit.io.parameters import FileMetadata, load_parameters
 from nmtkit.io.sync import make_folder
 from nmtkit.models import MODELS, Model, model_name
 from nmtkit.models.base import TranslationModel
@@ -80,6 +80,7 @@ class LoadedModel:
     """A model for inference, with its vocabularies and text pipelines.
 
     path: file that the parameters were read from, or None for a model in memory.
+    metadata: what that file says of the parameters; their checksum is never missing.
     """
 
     model: TranslationModel
@@ -90,6 +91,14 @@ class LoadedModel:
     tgt_text: TextPipeline
     device: torch.device
     path: Path | None = None
+    metadata: FileMetadata = FileMetadata()
+
+    def check_tag(self, tag: str) -> None:
+        """Raise ConfigError if no source line may begin with this tag; the message lists them."""
+        tags = self.config.text.tags
+        if tag not in tags:
+            known = f"its tags are {', '.join(tags)}" if tags else "it has none"
+            raise ConfigError(f"{self.path}: the model has no tag '{tag}'; {known}")
 
     @functools.cached_property
     def term_words(self) -> "TermWords | None":
@@ -203,12 +212,14 @@ def load_model(
     with torch.device("meta"):
         model = build_model(config, len(src_vocab), len(tgt_vocab))
     path = parameters_path(folder, params)
-    load_parameters(model, path)
+    metadata = load_parameters(model, path)
     torch_device = find_device(device)
     model.to(torch_device).eval().requires_grad_(False)
     src_text = TextPipeline.load(folder, "src", config.text)
     tgt_text = TextPipeline.load(folder, "tgt", config.text)
-    return LoadedModel(model, config, src_vocab, tgt_vocab, src_text, tgt_text, torch_device, path)
+    return LoadedModel(
+        model, config, src_vocab, tgt_vocab, src_text, tgt_text, torch_device, path, metadata
+    )
 
 
 def load_models(

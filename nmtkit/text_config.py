@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
+Side = Literal["src", "tgt"]
+"""A side of a bitext; prepared files have it in their names."""
+
 
 @dataclass(frozen=True)
 class TextConfig:

@@ -8,7 +8,7 @@ import click
 
 from nmtkit.cli.command import FILES, declare_command, group
 from nmtkit.cli.shared_options import PathName, force_option, json_option, output_option
-from nmtkit.errors import DataError
+from nmtkit.errors import DataError, counted
 
 if TYPE_CHECKING:
     from nmtkit.integrity.findings import CheckResult
@@ -51,7 +51,7 @@ def command(path: str, output: str, as_json: bool, force: bool) -> None:
         results.write(text)
     if result.errors:
         first = next(finding for finding in result.findings if finding.severity == "error")
-        count = _number(result.errors, "error")
+        count = counted(result.errors, "error")
         raise DataError(f"{first.location}: {first.problem}; {count}, which the findings explain")
 
 
@@ -64,14 +64,10 @@ def _format_text(result: "CheckResult") -> str:
 
 
 def _summary(result: "CheckResult") -> str:
-    files = _number(result.files, "file")
-    counts = [_number(result.errors, "error"), _number(result.warnings, "warning")]
+    files = counted(result.files, "file")
+    counts = [counted(result.errors, "error"), counted(result.warnings, "warning")]
     found = ", ".join(count for count in counts if not count.startswith("0 ")) or "no errors"
     return f"{result.path}: {result.kind}, {files} checked, {found}"
-
-
-def _number(count: int, unit: str) -> str:
-    return f"{count} {unit}" if count == 1 else f"{count:,} {unit}s"
 
 
 def _format_json(result: "CheckResult") -> str:

@@ -33,7 +33,7 @@ MAX_NAME = 24
 LENGTH_RATIO = "length ratio"
 
 COLUMNS = (
-    *("by", "of", "low", "high", "place", "sentences", "system", "measure", "figure"),
+    *("by", "of", "low", "high", "position", "sentences", "system", "measure", "figure"),
     *("interval_low", "interval_high", "p", "signature"),
 )
 """Columns of the CSV table; `p` belongs to the difference from the first system."""
@@ -122,7 +122,7 @@ def as_json(
             for system, measures in comparison.scores.items()
         ],
         "pairs": [asdict(pair) for pair in comparison.whole.pairs],
-        "strata": [_bucket_json(entry) for entry in comparison.buckets],
+        "buckets": [_bucket_json(entry) for entry in comparison.buckets],
     }
     return json.dumps(result, ensure_ascii=False, indent=2)
 
@@ -266,7 +266,7 @@ def _bucket_json(entry: "BucketResult") -> dict[str, Any]:
         "of": entry.bucketing.of,
         "low": _number(bucket.low),
         "high": _number(bucket.high),
-        "place": _number(bucket.position),
+        "position": _number(bucket.position),
         "sentences": result.sentences,
         "figures": {
             name: {

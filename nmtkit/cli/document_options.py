@@ -82,9 +82,10 @@ class DocumentOptions:
         from nmtkit.inference.document import translate_document
         from nmtkit.inference.markup_translator import read_patterns
         from nmtkit.io.lines import read_data
+        from nmtkit.io.standard import shown_name
 
         assert self.format is not None
-        name = "stdin" if source == "-" else source
+        name = shown_name(source)
         data = process_group.broadcast(lambda: read_data(source))
         result = translate_document(
             data,

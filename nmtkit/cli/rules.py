@@ -86,7 +86,8 @@ def check_pipes(context: click.Context) -> None:
 
     :raises DataError: an option or argument is the pipe of another.
     """
-    from nmtkit.io.inputs import STANDARD, refuse_repeated_pipes
+    from nmtkit.io.inputs import refuse_repeated_pipes
+    from nmtkit.io.standard import STANDARD
 
     paths = (
         path
@@ -234,9 +235,9 @@ class OneStdin:
         return None
 
 
-def exclusive(*names: str, because: str = "", unless: str = "") -> Exclusive:
-    """Allow at most one of these options, unless the option `unless` is given."""
-    return Exclusive(names, because, unless=unless)
+def exclusive(*names: str, because: str = "") -> Exclusive:
+    """Allow at most one of these options."""
+    return Exclusive(names, because)
 
 
 def one_of(*names: str, unless: str = "") -> Exclusive:

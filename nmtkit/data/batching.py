@@ -88,7 +88,7 @@ class Batches:
     def __iter__(self) -> Iterator[Batch]:
         """Yield batches endlessly; `position` is that of the batch after the one yielded.
 
-        Batches whose mean target length `allows` refuses are passed by, but no more than a pool
+        Batches whose mean target length `allows` refuses are skipped, but no more than a pool
         has.
         """
         passed = 0

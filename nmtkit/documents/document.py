@@ -152,12 +152,3 @@ class Lookup:
     def line(self, offset: int) -> int:
         """Return the number of the line of an offset, from 1."""
         return bisect_right(self.starts, offset)
-
-
-def replace_span(start: int, end: int) -> Write:
-    """Return the function that writes a translation in place of its source."""
-
-    def write(translation: str, inner: Sequence[Edit]) -> Iterable[Edit]:
-        return [Edit(start, end, translation)]
-
-    return write

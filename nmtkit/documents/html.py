@@ -142,7 +142,7 @@ class _Parser:
         for placed in run:
             if placed.start < position:  # within an element that is kept
                 continue
-            number = self._partners.get(self._number(run, placed), -1)
+            number = self._partners.get(self._number(placed), -1)
             if placed.piece.kind is PieceKind.OPENING and is_untranslated(placed.piece):
                 position = self._pieces[number].end if number >= 0 else position
                 continue
@@ -159,7 +159,7 @@ class _Parser:
         write = _write_text(start, end, tags)
         yield Segment(self._lines.line(first), source, Syntax.HTML, write, inner=inner)
 
-    def _number(self, run: Sequence[_Placed], placed: _Placed) -> int:
+    def _number(self, placed: _Placed) -> int:
         """Return the index of a piece among all."""
         return bisect_left(self._pieces, placed.start, key=lambda one: one.start)
 

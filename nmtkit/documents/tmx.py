@@ -58,10 +58,11 @@ class _Variants(Units):
         self, last: Element, source: Element, translation: str, inner: Sequence[Edit]
     ) -> Iterable[Edit]:
         """Return the edit that adds a variant behind the last one."""
-        seg = f"{self._around_segment(source)[0]}<seg>{translation}</seg>"
-        seg += self._around_segment(source)[1]
-        tag = f'<tuv xml:lang="{self._options.tgt_language}">'
-        return [Edit(last.end, last.end, f"{self._xml.space_before(last)}{tag}{seg}</tuv>")]
+        p = source.prefix
+        before, after = self._around_segment(source)
+        seg = f"{before}<{p}seg>{translation}</{p}seg>{after}"
+        tuv = f'<{p}tuv xml:lang="{self._options.tgt_language}">{seg}</{p}tuv>'
+        return [Edit(last.end, last.end, self._xml.space_before(last) + tuv)]
 
     def _around_segment(self, variant: Element) -> tuple[str, str]:
         """Return the whitespace before and behind the segment of a variant."""

@@ -40,12 +40,12 @@ def looks_escaped(lines: Sequence[str]) -> bool | None:
     return False if any(_ESCAPED_CHARACTER.search(line) for line in lines) else None
 
 
-def looks_unspaced(lines: Sequence[str], limit: int = 1000) -> bool:
+def looks_unspaced(lines: Sequence[str]) -> bool:
     """Return True if most letters belong to scripts without spaces between words, as in Chinese.
 
-    :param limit: number of lines that are looked at.
+    The first thousand lines are looked at.
     """
-    text = "".join(lines[:limit])
+    text = "".join(lines[:1000])
     letters = sum(map(str.isalpha, text))
     return letters > 0 and 2 * unspaced_characters(text) > letters
 

@@ -173,10 +173,8 @@ class Ensemble:
         :raises ConfigError: a model has no such tag; the message lists those that it has.
         """
         for member in self.members:
-            tags = member.config.text.tags
-            if member.model.reads_source and tag not in tags:
-                known = f"its tags are {', '.join(tags)}" if tags else "it has none"
-                raise ConfigError(f"{member.path}: the model has no tag '{tag}'; {known}")
+            if member.model.reads_source:
+                member.check_tag(tag)
         return replace(self, tag=tag)
 
     def encode(self, sentences: Sequence[SourceTokens]) -> tuple[list[Any], Tensor]:

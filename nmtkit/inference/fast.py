@@ -7,7 +7,6 @@ from pathlib import Path
 from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.translator import Translator
 from nmtkit.io.fast_record import FAST_FILE, LEXICON_FILE, FastRecord, read_fast_record
-from nmtkit.io.parameters import CHECKSUM_KEY, read_metadata
 from nmtkit.models.fast.int8 import is_int8_fast
 from nmtkit.text.lexicon import Lexicon
 
@@ -30,7 +29,7 @@ def fast_translator(
     for member, folder in zip(ensemble.members, paths, strict=True):
         record = read_fast_record(folder)
         if record is not None and member.path is not None:
-            record.check_parameters(folder, read_metadata(member.path).get(CHECKSUM_KEY))
+            record.check_parameters(folder, member.metadata.sha256)
             record.check_lexicon(folder)
         records.append(record)
     on_cpu = all(member.device.type == "cpu" for member in ensemble.members)

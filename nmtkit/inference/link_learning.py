@@ -26,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from nmtkit.inference.translated_links import ATTENTION_EXPONENT, MIN_TRANSLATION
 from nmtkit.text.hmm_alignment import HMM, MAX_JUMP, smoothed
 from nmtkit.text.pair_cells import Floats, Ids, PairCells, TokenPair, Weights, diagonal_logs, shares
 
@@ -35,17 +36,11 @@ ROUNDS = 6
 DIAGONAL_ROUNDS = 3
 """The first rounds, in which links are near the diagonal."""
 
-ATTENTION_EXPONENT = 0.5
-"""a: attention is less certain than it seems."""
-
 MIN_ATTENTION = 1e-4
 """Added to attention weights."""
 
 DIRICHLET = 0.1
 """v: below 1, so that few words translate a word."""
-
-UNMET = np.float32(1e-6)
-"""t(y | x) of words that have not been met together."""
 
 MAX_CELLS = 20_000_000
 """Pairs of positions to learn from; each takes 28 bytes."""
@@ -170,7 +165,7 @@ def learnable(pairs: Iterable[AttendedPair]) -> Iterator[AttendedPair]:
 
 
 def word_probabilities(counts: Floats, words: Ids, prior: float = DIRICHLET) -> Weights:
-    """Return t of each key, and `UNMET` behind them.
+    """Return t of each key, and `MIN_TRANSLATION` behind them.
 
     :param counts: q(x, y) of each key.
     :param words: x of each key.
@@ -182,7 +177,7 @@ def word_probabilities(counts: Floats, words: Ids, prior: float = DIRICHLET) -> 
         found = np.exp(logs[0] - logs[1][words])
     else:
         found = shares(counts, words)
-    return np.append(found, UNMET).astype(np.float32)
+    return np.append(found, MIN_TRANSLATION).astype(np.float32)
 
 
 def diagonal(cells: PairCells) -> Weights:

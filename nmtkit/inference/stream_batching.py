@@ -21,7 +21,8 @@ from nmtkit.data.batch import sentences_per_batch
 from nmtkit.errors import DataError, counted
 from nmtkit.io.compression import decompressed
 from nmtkit.io.inputs import announce_terminal, arriving_chunks, is_readable
-from nmtkit.io.lines import STANDARD, TOO_LONG, read_raw_lines
+from nmtkit.io.lines import TOO_LONG, read_raw_lines
+from nmtkit.io.standard import STANDARD, shown_name
 from nmtkit.io.text_content import text_chunks
 
 log = logging.getLogger("nmtkit")
@@ -78,7 +79,7 @@ class LineStream:
     @property
     def name(self) -> str:
         """Name of the file, for messages."""
-        return "stdin" if str(self._path) == STANDARD else str(self._path)
+        return shown_name(self._path)
 
     def _decode(self, line: bytes) -> str:
         try:

@@ -28,7 +28,7 @@ BATCH_SIZE = 256
 """Translations of terms that are asked for together."""
 
 MAX_KNOWN = 100_000
-"""Terms that are remembered; a server may be told any number of them."""
+"""Terms that are remembered; a server may be given any number of them."""
 
 TermKey = tuple[str, tuple[Tokens, ...]]
 

@@ -44,7 +44,7 @@ class Window(NamedTuple):
     """Lines that are translated together.
 
     names: of each line, for which placeholders stand in its tokens. sources: these tokens. inputs:
-    those that the models read. first: index of the first line among all. terms: of each line; empty
+    those that the models read. first: number of the first line, from 1. terms: of each line; empty
     without a glossary. prefixes: of the translations of some lines, by their number. done: which
     lines are searched.
     """
@@ -87,14 +87,14 @@ class Window(NamedTuple):
 
 
 class LineSeeds(NamedTuple):
-    """Seeds of lines: the seed of all, and the number of the first line."""
+    """Seeds of lines: the seed of all, and the number from 1 of the first line."""
 
     seed: int
     first_line: int
 
-    def of(self, index: int) -> int:
-        """Return the seed of a line by its index among all."""
-        return derive_seed(self.seed, self.first_line - 1 + index)
+    def of(self, number: int) -> int:
+        """Return the seed of a line by its number among those translated, from 1."""
+        return derive_seed(self.seed, self.first_line - 1 + number)
 
 
 class WindowSearch:
@@ -129,7 +129,7 @@ class WindowSearch:
     ) -> Window:
         """Read lines, with the prefixes of their translations.
 
-        :param first: index of the first line among all.
+        :param first: number of the first line, from 1.
         :param done: marks the lines that are searched.
         :raises TypeError: a line is no string.
         """

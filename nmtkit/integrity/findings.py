@@ -94,10 +94,8 @@ def warning(path: Source, problem: str, remedy: str, line: int | None = None) ->
     return Finding(str(path), "warning", problem, remedy, line)
 
 
-def finding_of(
-    problem: NmtkitError, path: Source, remedy: str = "", severity: Severity = "error"
-) -> Finding:
-    """Return the finding for a reader's error.
+def finding_of(problem: NmtkitError, path: Source, remedy: str = "") -> Finding:
+    """Return the error for a reader's error.
 
     Messages of readers are "FILE:LINE: PROBLEM; REMEDY".
 
@@ -111,7 +109,7 @@ def finding_of(
     text, _, advice = message.rpartition("; ")
     if not text:
         text, advice = advice, "restore the file from a copy"
-    return Finding(str(path), severity, text, remedy or advice, line)
+    return Finding(str(path), "error", text, remedy or advice, line)
 
 
 class LineFindings:

@@ -27,7 +27,12 @@ from nmtkit.io.checksums import SUMS_FILE, read_sums
 from nmtkit.io.fast_record import FAST_FILE, LEXICON_FILE, REMEDY, read_fast_record
 from nmtkit.io.folder_files import CALIBRATION_FILE, check_file, regular_file_sha256
 from nmtkit.io.lines import decode_line
-from nmtkit.io.parameters import CHECKSUM_KEY, load_parameters, read_metadata, read_parameters
+from nmtkit.io.parameters import (
+    load_parameters,
+    parameters_sha256,
+    read_metadata,
+    read_parameters,
+)
 from nmtkit.io.temporary import is_hidden_name
 from nmtkit.model_folder import (
     BEST_PARAMETERS,
@@ -195,7 +200,7 @@ class _ModelFolder:
             with torch.device("meta"):
                 model = build()
             load_parameters(model, path)
-        if self.sums and CHECKSUM_KEY not in read_metadata(path):
+        if self.sums and read_metadata(path).sha256 is None:
             raise ModelError(f"{path}: its checksum is missing; {RESTORE}")
 
     def _check_fast(self) -> None:
@@ -205,7 +210,7 @@ class _ModelFolder:
             return
         self._read(LEXICON_FILE, lambda: record.check_lexicon(self._folder))
         best = self._folder / BEST_PARAMETERS
-        if _is_there(best) and read_metadata(best).get(CHECKSUM_KEY) != record.parameters:
+        if _is_there(best) and parameters_sha256(best) != record.parameters:
             path = self._folder / FAST_FILE
             self.found.add([warning(path, "the parameters have changed since", REMEDY)])
 
@@ -215,7 +220,7 @@ class _ModelFolder:
         best = self._folder / BEST_PARAMETERS
         if record is None or not _is_there(best):
             return
-        if read_metadata(best).get(CHECKSUM_KEY) != record.parameters[0]:
+        if parameters_sha256(best) != record.parameters[0]:
             path = self._folder / CALIBRATION_FILE
             problem = "the parameters have changed since"
             self.found.add([warning(path, problem, calibration_record.REMEDY)])

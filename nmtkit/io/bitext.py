@@ -17,7 +17,7 @@ from functools import lru_cache
 from itertools import chain, islice
 from typing import NamedTuple
 
-from nmtkit.errors import DataError
+from nmtkit.errors import DataError, counted
 from nmtkit.io.inputs import Source, open_data
 from nmtkit.io.language_tags import best_matches
 from nmtkit.io.lines import BLOCK_LINES, blocks_of, read_raw_blocks, split_lines
@@ -151,15 +151,11 @@ def _read_tsv(
         cells = line.split(b"\t")
         if len(cells) != width:
             raise DataError(
-                f"{name}:{number}: {_columns(len(cells))}, but the first line has {width}; correct"
-                " the line, or remove it"
+                f"{name}:{number}: {counted(len(cells), 'column')}, but the first line has"
+                f" {width}; correct the line, or remove it"
             )
         # `paste` leaves the mark of the second file before its cell
         yield number, cells[src].removeprefix(BOM), cells[tgt].removeprefix(BOM)
-
-
-def _columns(count: int) -> str:
-    return f"{count} column{'s' if count > 1 else ''}"
 
 
 def _check_columns(rows: list[list[bytes]], name: str, columns: Columns) -> None:
@@ -174,7 +170,9 @@ def _check_columns(rows: list[list[bytes]], name: str, columns: Columns) -> None
             " with a tab between source and target"
         )
     if max(columns) > width:
-        raise DataError(f"{name}:1: there is no column {max(columns)}, but {_columns(width)}")
+        raise DataError(
+            f"{name}:1: there is no column {max(columns)}, but {counted(width, 'column')}"
+        )
     for column in columns if width > 2 else ():
         cells = [row[column - 1] for row in rows if len(row) >= column]
         if all(map(_ADDRESS_OR_NUMBER.fullmatch, cells)):

@@ -26,12 +26,10 @@ from typing import BinaryIO, Self, cast
 
 from nmtkit.errors import DataError
 from nmtkit.io.compression import CHUNK, decompressed
+from nmtkit.io.standard import STANDARD
 from nmtkit.io.text_content import text_chunks
 
 logger = logging.getLogger("nmtkit")
-
-STANDARD = "-"
-"""The name for stdin as an input, and for stdout as an output."""
 
 
 _ARRIVING_BYTES = 1 << 16
@@ -64,6 +62,11 @@ Source = str | Path | NamedInput
 """What the functions of `nmtkit.io.lines` read."""
 
 
+def open_source(source: Source) -> contextlib.AbstractContextManager[BinaryIO]:
+    """Open an input for reading; compressed data stays compressed."""
+    return source.open() if isinstance(source, NamedInput) else open_bytes(source)
+
+
 class HashedFile(NamedInput):
     """An input that is read once, with the SHA-256 of all its bytes.
 
@@ -90,7 +93,7 @@ class HashedFile(NamedInput):
         """Open the input, or go on with it where it was left."""
         if self._stream is None:
             source = self._source
-            opened = source.open() if isinstance(source, NamedInput) else open_bytes(source)
+            opened = open_source(source)
             stream = self._stack.enter_context(opened)
             hashing = _HashingStream(stream, self._digest)
             self._stream = cast(BinaryIO, io.BufferedReader(hashing, CHUNK))
@@ -262,7 +265,7 @@ def open_data(source: Source) -> Iterator[Iterator[bytes]]:
     :raises DataError: the input cannot be opened. While it is read: its compression is damaged.
     """
     with contextlib.ExitStack() as stack:
-        opened = source.open() if isinstance(source, NamedInput) else open_bytes(source)
+        opened = open_source(source)
         try:
             stream = stack.enter_context(opened)
         except OSError as error:

@@ -26,7 +26,6 @@ from nmtkit.io.compression import (
     compressing,
     compression_of_name,
 )
-from nmtkit.io.inputs import STANDARD as STANDARD
 from nmtkit.io.inputs import (
     Source,
     open_data,
@@ -34,9 +33,13 @@ from nmtkit.io.inputs import (
     path_to_reread,
     refuse_repeated_pipes,
 )
+from nmtkit.io.standard import STANDARD
 
 BLOCK_LINES = 2000
 """Lines that are read, and handed to a worker, at a time."""
+
+COUNTING_SECONDS = 1.0
+"""Longest time to count the lines of a file for a progress bar."""
 
 TOO_LONG = "has a line that does not fit into memory; is this a text file?"
 """What is wrong with an endless line, for messages."""
@@ -223,13 +226,12 @@ def blocks_of(
     )
 
 
-def count_lines(path: Source, seconds: float = 1.0) -> int | None:
-    """Return the number of lines of a file that can be read again, or None if that takes longer.
+def count_lines(path: Source) -> int | None:
+    """Return the number of lines of a file that can be read again, or None if it takes too long.
 
     :param path: a file, plain or compressed; or `-` if stdin was redirected from a file.
-    :param seconds: longest time to take.
     """
-    end = time.monotonic() + seconds
+    end = time.monotonic() + COUNTING_SECONDS
     try:
         again = path_to_reread(path)
         if again is None:

@@ -129,17 +129,28 @@ def _bytes_of(tensor: Tensor) -> memoryview:
     return memory
 
 
+class FileMetadata(NamedTuple):
+    """What a file of parameters says of them.
+
+    sha256: checksum of the tensors; None in files of nmtkit 0.1 and other programs.
+    update: number of the training's update after which they were written; 0 if it is unknown.
+    """
+
+    sha256: str | None = None
+    update: int = 0
+
+
 class _Header(NamedTuple):
     """Header of a safetensors file.
 
     specs: type and shape by name. offsets: first byte and end of each tensor, by name.
-    start: position in the file of the first tensor. metadata: what nmtkit wrote there.
+    start: position in the file of the first tensor.
     """
 
     specs: TensorSpecs
     offsets: dict[str, tuple[int, int]]
     start: int
-    metadata: dict[str, Any]
+    metadata: FileMetadata
 
 
 def read_parameters(path: Path, expected: TensorSpecs | None = None) -> Parameters:
@@ -151,6 +162,16 @@ def read_parameters(path: Path, expected: TensorSpecs | None = None) -> Paramete
     :raises CorruptFileError: the file is missing, not a complete safetensors file, or does not
         match its checksum.
     """
+    return read_with_metadata(path, expected)[0]
+
+
+def read_with_metadata(
+    path: Path, expected: TensorSpecs | None = None
+) -> tuple[Parameters, FileMetadata]:
+    """Read the parameters of a file, and what it says of them; their checksum is never missing.
+
+    :raises ModelError: as `read_parameters`, and CorruptFileError.
+    """
     try:
         with open_regular(path) as file:
             header = _parse_header(file)
@@ -161,11 +182,12 @@ def read_parameters(path: Path, expected: TensorSpecs | None = None) -> Paramete
         raise CorruptFileError(
             f"{path}: cannot be read as parameters ({error}); restore it from a copy"
         ) from error
-    if header.metadata.get(CHECKSUM_KEY) not in (None, tensors_sha256(tensors)):
+    checksum = tensors_sha256(tensors)
+    if header.metadata.sha256 not in (None, checksum):
         raise CorruptFileError(
             f"{path}: damaged: its parameters do not match their checksum; restore it from a copy"
         )
-    return tensors
+    return tensors, header.metadata._replace(sha256=checksum)
 
 
 def read_header(path: Path) -> TensorSpecs:
@@ -176,12 +198,21 @@ def read_header(path: Path) -> TensorSpecs:
     return _read_header(path)[0].specs
 
 
-def read_metadata(path: Path) -> dict[str, Any]:
-    """Read what nmtkit wrote into the metadata of a safetensors file: checksum and update.
+def read_metadata(path: Path) -> FileMetadata:
+    """Read what a file says of its parameters, without reading them.
 
     :raises CorruptFileError: the file is missing, or has no valid header.
     """
     return _read_header(path)[0].metadata
+
+
+def parameters_sha256(path: Path) -> str:
+    """Return the checksum of a file's parameters, which are read only if it does not hold it.
+
+    :raises CorruptFileError: the file is missing or damaged.
+    """
+    checksum = read_metadata(path).sha256
+    return tensors_sha256(read_parameters(path)) if checksum is None else checksum
 
 
 def check_length(path: Path) -> None:
@@ -228,7 +259,18 @@ def _parse_header(file: BufferedReader) -> _Header:
     unknown = (texts.keys() - _METADATA_KEYS) | (metadata.keys() - {CHECKSUM_KEY, UPDATE_KEY})
     if unknown:
         raise ValueError(f"unknown metadata: {', '.join(sorted(unknown))}")
-    return _Header(specs, offsets, 8 + length, metadata)
+    return _Header(specs, offsets, 8 + length, _metadata_of(metadata))
+
+
+def _metadata_of(table: dict[str, Any]) -> FileMetadata:
+    """Return the metadata of a file.
+
+    :raises ValueError: a value is of another type.
+    """
+    checksum, update = table.get(CHECKSUM_KEY), table.get(UPDATE_KEY, 0)
+    if not isinstance(checksum, str | None) or type(update) is not int or update < 0:
+        raise ValueError(f"invalid metadata: {table}")
+    return FileMetadata(checksum, update)
 
 
 def _read_tensors(file: BufferedReader, header: _Header) -> Parameters:
@@ -303,16 +345,17 @@ def _is_finite(value: Tensor) -> bool:
     return bool(value.sum().isfinite()) or bool(value.isfinite().all())
 
 
-def load_parameters(model: nn.Module, path: Path) -> None:
+def load_parameters(model: nn.Module, path: Path) -> FileMetadata:
     """Load a file's parameters into a model; a model on the device "meta" moves to the CPU.
 
+    :return: what the file says of them; their checksum is never missing.
     :raises ModelError: names, shapes or types differ from the model's, which is checked before
         tensors are read; or a value is not finite.
     :raises CorruptFileError: as `read_parameters`.
     """
     parameters = dict(model.named_parameters())
     expected = {name: tensor_spec(value) for name, value in parameters.items()}
-    tensors = read_parameters(path, expected)
+    tensors, metadata = read_with_metadata(path, expected)
     for name, value in tensors.items():
         if not _is_finite(value):
             raise ModelError(
@@ -321,8 +364,9 @@ def load_parameters(model: nn.Module, path: Path) -> None:
             )
     if any(parameter.is_meta for parameter in parameters.values()):
         model.load_state_dict(tensors, assign=True)
-        return
-    copy_parameters(model, tensors)
+    else:
+        copy_parameters(model, tensors)
+    return metadata
 
 
 def copy_parameters(model: nn.Module, tensors: Parameters) -> None:

@@ -16,6 +16,7 @@ from itertools import chain
 
 from nmtkit.errors import DataError
 from nmtkit.io.compression import compression_of
+from nmtkit.io.standard import shown_name
 
 logger = logging.getLogger("nmtkit")
 
@@ -148,10 +149,12 @@ def check_text(head: bytes, name: str, complete: bool = False) -> None:
     """
     if found := describe(head, complete):
         what, remedy = found
-        raise DataError(f"{_shown(name)}: looks like {what}; {remedy.replace('FILE', name)}")
+        raise DataError(f"{shown_name(name)}: looks like {what}; {remedy.replace('FILE', name)}")
     if markup := _MARKUP.match(head[:200]):
         kind = "a page of HTML, as failed downloads are" if markup[1] else "XML"
-        logger.warning("%s: looks like %s; it is read as lines of plain text", _shown(name), kind)
+        logger.warning(
+            "%s: looks like %s; it is read as lines of plain text", shown_name(name), kind
+        )
 
 
 def describe(head: bytes, complete: bool = False) -> tuple[str, str] | None:
@@ -195,9 +198,4 @@ def _unicode_form(head: bytes) -> str | None:
 @lru_cache(maxsize=1024)
 def log_once(name: str, what: str, level: int = logging.INFO) -> None:
     """Log what was done to an input; some commands read an input several times."""
-    logger.log(level, "%s: %s", _shown(name), what)
-
-
-def _shown(name: str) -> str:
-    """Return the name of an input in messages."""
-    return "stdin" if name == "-" else name
+    logger.log(level, "%s: %s", shown_name(name), what)

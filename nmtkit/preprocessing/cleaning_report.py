@@ -72,7 +72,7 @@ def table_lines(report: Mapping[str, Any]) -> Iterator[str]:
     train = report["splits"]["train"]
     yield f"read\t{train['read']}"
     yield f"kept\t{train['pairs']}"
-    for rule, count in train["gone"].items():
+    for rule, count in train["dropped"].items():
         if count:
             yield f"{rule}\t{count}"
     for name, counts in report.get("leakage", {}).items():

@@ -67,7 +67,7 @@ class SplitCounts:
         return {
             "pairs": self.pairs,
             "read": self.read,
-            **({"gone": dropped} if self.clean else {}),
+            **({"dropped": dropped} if self.clean else {}),
             **({"held_out": self.held_out} if self.held_out else {}),
             "replaced": self.replaced,
             **{f"{side}_tokens": self.tokens[side] for side in SIDES},

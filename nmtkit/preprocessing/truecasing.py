@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
+from nmtkit.io.inputs import VerbatimFile
 from nmtkit.io.lines import BLOCK_LINES, read_raw_blocks
 from nmtkit.parallel.process_pool import ProcessPool
 from nmtkit.text.truecaser import TRUECASE, Truecaser, count_inner_block, truecase_block
@@ -61,4 +62,4 @@ def _split_tags(tags: frozenset[bytes], lines: bytes) -> tuple[list[bytes], byte
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
-    return (b"\n".join(lines) for (lines,) in read_raw_blocks(BLOCK_LINES, path))
+    return (b"\n".join(lines) for (lines,) in read_raw_blocks(BLOCK_LINES, VerbatimFile(path)))

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from nmtkit.errors import counted
 from nmtkit.report.addresses import selection_address
 from nmtkit.report.chart import round_ticks
-from nmtkit.report.page_words import sentence_count
 
 WIDTH, HEIGHT = 370, 190  # SVG user units
 LEFT, RIGHT, TOP, BOTTOM = 46, 12, 10, 42  # margins for the axis labels
@@ -100,7 +100,7 @@ def _bar(
     data = f'data-low="{low}" data-high="{high}"'
     if not count:
         return f"<g {data}>{area}</g>"
-    name = f"{sentence_count(count)}: {_signed(low)} to {_signed(high)}"
+    name = f"{counted(count, 'sentence')}: {_signed(low)} to {_signed(high)}"
     address = selection_address(difference=f"{pair[0]}:{pair[1]}:{low}:{high}")
     return (
         f'<a class="system-{winner % 7}" href="{escape(address)}" aria-label="{name}" {data}>'

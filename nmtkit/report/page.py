@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from nmtkit.errors import counted
 from nmtkit.evaluation.translation_errors import KINDS
-from nmtkit.io.lines import STANDARD
+from nmtkit.io.standard import shown_name
 from nmtkit.report.output_errors import count_by_system
 from nmtkit.report.page_curves import bucket_charts, learning_curve_charts
 from nmtkit.report.page_errors import difference_histograms, error_table
@@ -140,7 +140,7 @@ def _page_header(report: "ModelReport") -> str:
     src, tgt = (escape(language) for language in _languages(report))
     systems = (system_name(index, card.name) for index, card in enumerate(report.model_cards))
     names = listed(systems, "<span>and</span>")
-    file_names = ("stdin" if file == STANDARD else Path(file).name for file in report.files)
+    file_names = (Path(shown_name(file)).name for file in report.files)
     files = " and ".join(f"<code>{escape(file)}</code>" for file in file_names)
     has_curves = any(card.curve for card in report.model_cards)
     missing = {"training"} if not has_curves else set()

@@ -4,12 +4,13 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Literal
 
+from nmtkit.errors import counted
 from nmtkit.evaluation.comparison import BucketResult
 from nmtkit.report.addresses import selection_address
 from nmtkit.report.bucket_figures import AXIS_LABELS, MIN_BUCKET_SENTENCES
 from nmtkit.report.chart import Axes, Series, draw_chart
 from nmtkit.report.page_tables import details, format_figure, html_table, link, system_name, table
-from nmtkit.report.page_words import bucket_label, bucket_phrase, sentence_count
+from nmtkit.report.page_words import bucket_label, bucket_phrase
 
 if TYPE_CHECKING:
     from nmtkit.report.model_card import ModelCard
@@ -72,7 +73,7 @@ def _bucket_chart(
     links = tuple(
         (
             _bucket_address(entry, number),
-            f"{sentence_count(entry.result.sentences)} {bucket_phrase(entry)}",
+            f"{counted(entry.result.sentences, 'sentence')} {bucket_phrase(entry)}",
         )
         for number, entry in numbered
     )

@@ -5,12 +5,13 @@ from html import escape
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from nmtkit.errors import counted
 from nmtkit.evaluation.translation_errors import KINDS, MIN_ATTENTION, ErrorCount
 from nmtkit.report.addresses import selection_address
 from nmtkit.report.histogram import draw_histogram, histogram_of
 from nmtkit.report.output_errors import count_by_system, score_differences
 from nmtkit.report.page_tables import MINUS, html_table, link, system_name
-from nmtkit.report.page_words import ERROR_TITLES, listed, percent, sentence_count
+from nmtkit.report.page_words import ERROR_TITLES, listed, percent
 
 if TYPE_CHECKING:
     from nmtkit.report.model_report import ModelReport
@@ -89,7 +90,7 @@ def difference_histograms(report: "ModelReport") -> Iterator[str]:
         chart = "" if is_flat else draw_histogram(title, (a, b), histograms[a, b], largest)
         caption = f"{system_name(b, names[b])} {MINUS} {system_name(a, names[a])}"
         address = selection_address(difference=f"{a}:{b}:0:0")
-        ties = link(address, sentence_count(equal)) if equal else "No sentence"
+        ties = link(address, counted(equal, "sentence")) if equal else "No sentence"
         note = f'<p class="note">{ties} with the same chrF, not drawn.</p>'
         yield f"<figure><figcaption>{caption}</figcaption>{chart}{note}</figure>"
     yield "</div>"

@@ -4,11 +4,12 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from nmtkit.errors import counted
 from nmtkit.evaluation.comparison import BucketResult
 from nmtkit.report.addresses import selection_address
 from nmtkit.report.output_errors import score_differences
 from nmtkit.report.page_tables import MINUS, link, system_name
-from nmtkit.report.page_words import ERROR_SENTENCES, bucket_phrase, listed, percent, sentence_count
+from nmtkit.report.page_words import ERROR_SENTENCES, bucket_phrase, listed, percent
 from nmtkit.report.verdict import SIGNIFICANCE_LEVEL, Lead, Verdict, are_significant, format_p
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def _weakest(report: "ModelReport", verdict: Verdict) -> str:
         number = _bucket_index(report, entry)
         sentences = link(
             selection_address(bucket=f"{entry.bucketing.by}:{number}"),
-            sentence_count(entry.result.sentences),
+            counted(entry.result.sentences, "sentence"),
         )
         parts.append(
             f"Its {escape(verdict.measure)} is lowest, {figure:.2f}, in {sentences}"
@@ -132,7 +133,7 @@ def _weakest(report: "ModelReport", verdict: Verdict) -> str:
         kind, count = verdict.commonest
         assert count.count is not None
         address = selection_address(only=f"{kind}:{verdict.leader}")
-        sentences = link(address, sentence_count(count.count))
+        sentences = link(address, counted(count.count, "sentence"))
         parts.append(f"{sentences} ({percent(count)}) {ERROR_SENTENCES[kind]}")
     return "; ".join(parts) + "." if parts else ""
 
@@ -160,7 +161,7 @@ def _examples(report: "ModelReport", verdict: Verdict) -> str:
         )
         name = f"<bdi>{escape(report.model_cards[other].name)}</bdi>"
         links.append(
-            f'<a href="{escape(address)}">{sentence_count(count)} where {name}'
+            f'<a href="{escape(address)}">{counted(count, "sentence")} where {name}'
             " has the higher chrF</a>"
         )
     return "; ".join([*([listed(links)] if links else []), worst]) + "."

@@ -29,11 +29,6 @@ ERROR_SENTENCES = {
 """The same as verbs of "sentences"."""
 
 
-def sentence_count(count: int) -> str:
-    """Return `1 sentence` or `1,234 sentences`."""
-    return f"{count:,} sentence{'' if count == 1 else 's'}"
-
-
 def listed(parts: Iterable[str], conjunction: str = "and") -> str:
     """Return `one`, `one and two`, or `one, two and three`."""
     *first, last = parts

@@ -37,6 +37,7 @@ from nmtkit.search.next_token import (
     Expansions,
     NextTokenScorer,
     TokenMask,
+    initial_states,
     join_expansions,
     predict,
 )
@@ -202,8 +203,7 @@ class BatchedSearch:
         self, batch: EncodedBatch
     ) -> tuple[list[SearchState], Beam, "ConstrainedRows | None"]:
         """Return each model's initial state, the initial beam, and the rows with constraints."""
-        pairs = zip(self._models, batch.encoded, strict=True)
-        states = [model.initial_state(source) for model, source in pairs]
+        states = initial_states(self._models, batch.encoded)
         beam = initial_beam(batch.lengths, self.history, self._settings, self._n_best)
         if batch.begun is not None:
             beam = begin(beam, batch.begun, self.history)

@@ -10,7 +10,11 @@ from nmtkit.models.base import TranslationModel
 from nmtkit.models.search_state import SearchState
 from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.candidates import CandidateScorer
-from nmtkit.search.next_token import NextTokenScorer, predict
+from nmtkit.search.next_token import (
+    NextTokenScorer,
+    initial_states,
+    predict,
+)
 from nmtkit.special_symbols import BOS
 
 
@@ -44,8 +48,7 @@ def decode_forced(
     :param before: a beginning of the tokens that has been decoded, with the same candidates.
     """
     if before is None:
-        pairs = zip(models, batch.encoded, strict=True)
-        before = Begun((), (), [model.initial_state(source) for model, source in pairs])
+        before = Begun((), (), initial_states(models, batch.encoded))
     states, read = before.states, [before.last, *tokens[len(before.tokens) : -1]]
     new = tokens[len(before.tokens) :]
     if not new:

@@ -114,6 +114,13 @@ class TokenMask(NamedTuple):
         return log_probs
 
 
+def initial_states(
+    models: Sequence[TranslationModel], encoded: Sequence[EncodedSource]
+) -> list[SearchState]:
+    """Return each model's state before the first target position."""
+    return [model.initial_state(source) for model, source in zip(models, encoded, strict=True)]
+
+
 def predict(
     models: Sequence[TranslationModel],
     tokens: Tensor,

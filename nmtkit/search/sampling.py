@@ -21,7 +21,12 @@ from nmtkit.search.batch_queue import EncodedBatch, source_lengths
 from nmtkit.search.candidates import CandidateScorer
 from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, ModelAveraging
-from nmtkit.search.next_token import NextTokenScorer, TokenMask, predict
+from nmtkit.search.next_token import (
+    NextTokenScorer,
+    TokenMask,
+    initial_states,
+    predict,
+)
 from nmtkit.search.search_settings import mask_tokens, step_limits
 from nmtkit.special_symbols import BOS, EOS
 
@@ -141,12 +146,12 @@ def draw_tokens(
 def draw(log_probs: Tensor, uniforms: Tensor) -> Tensor:
     """Draw from distributions by inverting their cumulative distribution functions.
 
-    :param log_probs: log p, -inf if forbidden, not normalised. Shape: [B, n, K].
-    :param uniforms: numbers in [0, 1). Shape: [B, n].
-    :return: ids. Shape: [B, n].
+    :param log_probs: log p, -inf if forbidden, not normalised. Shape: [..., K].
+    :param uniforms: numbers in [0, 1). Shape: [...].
+    :return: ids. Shape: [...].
     :raises ModelError: a distribution's sum is 0, infinite or not a number.
     """
-    cumulative = log_probs.double().exp().cumsum(-1)  # [B, n, K]
+    cumulative = log_probs.double().exp().cumsum(-1)  # [..., K]
     total = cumulative[..., -1]
     if not bool(((total > 0) & (total < torch.inf)).all()):
         raise ModelError(
@@ -168,12 +173,8 @@ def _draw_all(
     """Draw tokens until all samples are finished or have reached their limit."""
     encoded, lengths = list(batch.encoded), batch.lengths
     layers = [model.output_layer() for model in models]
-    scorer = (
-        NextTokenScorer(layers, averaging)
-        if batch.candidates is None
-        else CandidateScorer(layers, batch.candidates, averaging)
-    )
-    states = [model.initial_state(source) for model, source in zip(models, encoded, strict=True)]
+    scorer = CandidateScorer.or_plain(layers, batch.candidates, averaging)
+    states = initial_states(models, encoded)
     first = torch.zeros_like(samples.tokens)  # all samples start from their sentence's one state
     states = [state.select_hypotheses(first) for state in states]
     drawn: list[tuple[Samples, Tensor]] = []

@@ -20,7 +20,11 @@ from nmtkit.search.beam_history import RankedHypothesis, hypothesis_of
 from nmtkit.search.candidates import CandidateScorer
 from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.search.model_averaging import ModelAveraging
-from nmtkit.search.next_token import NextTokenScorer, TokenMask, predict
+from nmtkit.search.next_token import (
+    TokenMask,
+    initial_states,
+    predict,
+)
 from nmtkit.search.search_settings import (
     MAX_LOG_PROB,
     NO_HYPOTHESIS,
@@ -72,7 +76,7 @@ class _SentenceSearch:
         return self._steps + 1 >= self._min_length
 
     def advance(self, expansions: Sequence[Expansion]) -> list[int]:
-        """Prune the expansions, best first; see `beam.prune`.
+        """Prune the expansions, best first; see `beam_step.prune`.
 
         :return: the slot of each new active hypothesis's parent.
         """
@@ -134,13 +138,8 @@ def search_sentence(
     :param source: one sentence without constraints, on a CPU.
     """
     layers = [model.output_layer() for model in models]
-    scorer: NextTokenScorer | CandidateScorer = (
-        NextTokenScorer(layers, averaging)
-        if source.candidates is None
-        else CandidateScorer(layers, source.candidates, averaging)
-    )
-    pairs = zip(models, source.encoded, strict=True)
-    states = [model.initial_state(encoded) for model, encoded in pairs]
+    scorer = CandidateScorer.or_plain(layers, source.candidates, averaging)
+    states = initial_states(models, source.encoded)
     search = _SentenceSearch(source.lengths, settings, n_best)
     while not search.is_done:
         tokens = torch.tensor([[node.token for node in search.beam]])  # [1, k]

@@ -17,7 +17,7 @@ Pair = tuple[str, str]
 class Job:
     """Lines of one request that are translated alike.
 
-    pair: languages. task: how. lines: of text, none empty. prefixes: of their translations.
+    pair: languages. task: how. lines: of text. prefixes: of their translations.
     client: who asked. attempts: how often each line was given to a worker that failed.
     """
 

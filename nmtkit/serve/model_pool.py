@@ -232,10 +232,10 @@ class ServedModel:
             self._journal.write("model_unloaded", model=self.name)
             self._retire(old)
 
-    def has_changed(self) -> bool:
-        """Return whether there is another model under the same name, and it is complete."""
+    def changed_look(self) -> list[object] | None:
+        """Return how the files look if another model, which is complete, is there; else None."""
         look = self._look()
-        return look != self._seen and any(look)
+        return look if look != self._seen and any(look) else None
 
     def _look(self) -> list[object]:
         return [_identity(folder / name) for folder in self.folders for name in WATCHED]
@@ -281,8 +281,9 @@ class ModelPool:
             for pair, model in self.models.items():
                 self._unload_if_idle(model)
                 await asyncio.gather(model.retry(), return_exceptions=True)
-                if self._settings.watch and model.is_loaded and model.has_changed():
-                    look = model._look()
+                if not self._settings.watch or not model.is_loaded:
+                    continue
+                if (look := model.changed_look()) is not None:
                     if looks.get(pair) == look:  # nothing is being copied any more
                         await asyncio.gather(model.load(), return_exceptions=True)
                     looks[pair] = look

@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nmtkit.errors import DataError
-from nmtkit.io.lines import STANDARD, read_lines
+from nmtkit.io.lines import read_lines
 from nmtkit.io.safe_json import parse_natural
+from nmtkit.io.standard import shown_name
 from nmtkit.smt.numbers import parse_number
 
 FIELDS = ("number of the sentence", "hypothesis", "features", "total")
@@ -132,7 +133,7 @@ def read_nbest(path: str | Path) -> Iterator[Entry]:
     :param path: a file, plain or compressed, or `-`.
     :raises DataError: the file cannot be read, or a line is malformed; the message names it.
     """
-    name = "stdin" if str(path) == STANDARD else str(path)
+    name = shown_name(path)
     for number, line in enumerate(read_lines(path), start=1):
         yield parse(line, name, number)
 

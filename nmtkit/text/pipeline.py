@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
+from nmtkit.config import Side as Side
 from nmtkit.config import TextConfig
 from nmtkit.text.case_markers import CaseMarkers, capitalize
 from nmtkit.text.markers import CAPITAL, HYPHEN, UPPER, spacing, without_markers
@@ -19,7 +20,6 @@ from nmtkit.text.truecaser import Truecaser, load_truecaser
 if TYPE_CHECKING:
     from nmtkit.text.prefix import TextPrefix
 
-Side = Literal["src", "tgt"]
 
 OPEN_SIGNS = "'’-"
 """Signs at the end of a prefix that belong to what may follow them: `l'`, `well-`."""
@@ -63,12 +63,15 @@ class TextPipeline:
         self._case = CaseMarkers(language, not settings.joiners) if markers else truecaser
 
     @classmethod
-    def load(cls, folder: str | Path, side: Side, settings: TextConfig) -> "TextPipeline":
+    def load(
+        cls, folder: str | Path, side: Side, settings: TextConfig, language: str = ""
+    ) -> "TextPipeline":
         """Load the pipeline of one side of a prepared folder or a model folder.
 
+        :param language: of the side; empty: that of the settings.
         :raises DataError: the model of subwords or truecasing cannot be read.
         """
-        language = settings.src_language if side == "src" else settings.tgt_language
+        language = language or (settings.src_language if side == "src" else settings.tgt_language)
         tags = settings.tags if side == "src" else ()
         truecased = settings.case == "truecase"
         truecaser = load_truecaser(folder, side, language) if truecased else None

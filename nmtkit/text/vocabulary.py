@@ -97,17 +97,13 @@ class Vocabulary:
         special = [entries.pop(word, 0) for word in SPECIAL_WORDS]
         return cls([*SPECIAL_WORDS, *entries], [*special, *entries.values()])
 
-    def save(
-        self, path: str | Path, counts: Mapping[str, int] | None = None, force: bool = False
-    ) -> None:
+    def save(self, path: str | Path, force: bool = False) -> None:
         """Write the vocabulary file atomically.
 
-        :param counts: count of each word, 0 where missing; the vocabulary's own when None.
         :raises OutputError: the file exists and `force` is not given, or cannot be written.
         """
-        numbers = None if counts is None else [counts.get(word, 0) for word in self.words]
         with open_output(path, force=force) as output:
-            (self if numbers is None else Vocabulary(self.words, numbers)).write(output)
+            self.write(output)
 
     def write(self, output: TextIO) -> None:
         """Write the lines of a vocabulary file."""

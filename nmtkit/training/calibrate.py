@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nmtkit.errors import ConfigError, DataError, ModelError, counted
+from nmtkit.errors import ConfigError, DataError, counted
 from nmtkit.evaluation.bleu_tokenizer import is_spaced
 from nmtkit.evaluation.calibration_metrics import expected_calibration_error, roc_auc
 from nmtkit.evaluation.right_words import right_pieces, right_words
@@ -89,7 +89,7 @@ def calibrate(
     :raises ConfigError: `good` is neither.
     :raises DataError: a file cannot be read, files differ in length, too few lines have words, or
         source and target look swapped.
-    :raises ModelError: a model cannot be loaded, or its parameters have no checksum.
+    :raises ModelError: a model cannot be loaded.
     """
     threshold = parse_good(good)
     ensemble = Ensemble.load(folders, device, params)
@@ -251,15 +251,5 @@ def _figures(
 
 
 def _checksums(ensemble: Ensemble) -> tuple[str, ...]:
-    """Return the checksums of the parameters.
-
-    :raises ModelError: a file has none.
-    """
-    checksums = []
-    for member, checksum in zip(ensemble.members, parameter_checksums(ensemble), strict=True):
-        if not isinstance(checksum, str):
-            raise ModelError(
-                f"{member.path}: has no checksum; save the parameters again by training"
-            )
-        checksums.append(checksum)
-    return tuple(checksums)
+    """Return the checksums of parameters that have been read from files."""
+    return tuple(filter(None, parameter_checksums(ensemble)))

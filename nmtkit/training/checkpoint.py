@@ -38,7 +38,6 @@ from nmtkit.io.checksums import verify_checksum, with_checksum
 from nmtkit.io.folder_files import read_regular, regular_file_sha256
 from nmtkit.io.lines import file_sha256
 from nmtkit.io.parameters import (
-    CHECKSUM_KEY,
     CorruptFileError,
     Parameters,
     average_parameters,
@@ -221,7 +220,7 @@ def load_newest_checkpoint(
 
     :raises ModelError: all checkpoints are damaged, or one belongs to another model.
     """
-    _check_checkpoints_folder(folder / "checkpoints")
+    _check_checkpoints_folder(folder / CHECKPOINTS)
     _remove_temporary_files(folder)
     paths = sorted([*list_checkpoints(folder), *interrupted_checkpoints(folder)])
     damaged = [path for path in _checkpoint_files(folder) if DAMAGED_SUFFIX in path.name]
@@ -298,7 +297,7 @@ def earlier_checksum(folder: Path, updates: int, average: int, kind: Kind) -> st
 
 def _parameters_checksum(checkpoint: Path) -> str:
     """Return the checksum that a checkpoint's parameters are compared with when they are read."""
-    return str(read_metadata(checkpoint / "params.safetensors").get(CHECKSUM_KEY, ""))
+    return read_metadata(checkpoint / "params.safetensors").sha256 or ""
 
 
 def _check_earlier(checkpoint: Path, progress: Progress, average: int) -> None:

@@ -5,7 +5,7 @@ whose sentences are on average among the shortest share
 
     c(t) = min(1, sqrt(t (1 - c_0^2) / T + c_0^2))
 
-of the corpus are used, and longer ones are passed by.
+of the corpus are used, and longer ones are skipped.
 """
 
 import math

@@ -6,7 +6,6 @@ tokeniser for the language, as `nmtkit evaluate -t` does. In languages written w
 is measured, too, and is logged before BLEU.
 """
 
-import dataclasses
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from nmtkit.evaluation.metrics import METRICS, tokenized_bleu
 from nmtkit.evaluation.retokenize import Retokenizer, word_tokenizer
 from nmtkit.io.inputs import VerbatimFile
 from nmtkit.io.lines import read_lines
-from nmtkit.text.pipeline import Side, TextPipeline
+from nmtkit.text.pipeline import TextPipeline
 
 log = logging.getLogger("nmtkit")
 
@@ -60,13 +59,10 @@ class DevMetrics:
 
         :raises DataError: a file cannot be read.
         """
-        side: Side = "src" if config.data.swap_sides else "tgt"
-        text = config.text
-        language = text.tgt_language
-        prepared = dataclasses.replace(text, src_language=language, tgt_language=language)
+        side, text = config.data.sides[1], config.text
         lines = read_lines(VerbatimFile(data / f"dev.{side}"))
         references = ([token for token in line.split(" ") if token] for line in lines)
-        pipeline = TextPipeline.load(data, side, prepared)
+        pipeline = TextPipeline.load(data, side, text, text.tgt_language)
         return cls(pipeline, references, text, config.training)
 
     @property

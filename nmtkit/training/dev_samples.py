@@ -12,7 +12,7 @@ from nmtkit.data.batching import read_batch
 from nmtkit.data.corpus import Corpus
 from nmtkit.models import Model
 from nmtkit.search.beam import beam_search
-from nmtkit.text.pipeline import Side, TextPipeline
+from nmtkit.text.pipeline import TextPipeline
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.watcher import DevSample
 
@@ -40,12 +40,10 @@ class DevSampler:
         self._vocabularies, self._device = vocabularies, device
         self._search = dataclasses.replace(config.search, beam=config.training.dev_beam)
         text = config.text
-        sides: tuple[Side, Side] = ("tgt", "src") if config.data.swap_sides else ("src", "tgt")
+        languages = text.src_language, text.tgt_language
         self._pipelines = [
-            TextPipeline.load(
-                data, side, dataclasses.replace(text, src_language=language, tgt_language=language)
-            )
-            for side, language in zip(sides, (text.src_language, text.tgt_language), strict=True)
+            TextPipeline.load(data, side, text, language)
+            for side, language in zip(config.data.sides, languages, strict=True)
         ]
 
     @torch.inference_mode()

@@ -19,15 +19,12 @@ from nmtkit.errors import ConfigError, DataError, ModelError
 from nmtkit.io.checksums import check_sums
 from nmtkit.io.folder_files import check_file
 from nmtkit.io.parameters import (
-    CHECKSUM_KEY,
-    UPDATE_KEY,
     Parameters,
     load_parameters,
     parameters_of,
+    parameters_sha256,
     read_header,
-    read_metadata,
     tensor_spec,
-    tensors_sha256,
 )
 from nmtkit.model_folder import (
     BEST_PARAMETERS,
@@ -124,14 +121,10 @@ class InitialModel:
         with torch.device("meta"):
             model = build_model(config, len(vocabularies[0]), len(vocabularies[1]))
         self._check_model(theirs, config, model)
-        load_parameters(model, self.path)
-        parameters = parameters_of(model)
-        metadata = read_metadata(self.path)
-        checksum = metadata.get(CHECKSUM_KEY) or tensors_sha256(parameters)
-        update = metadata.get(UPDATE_KEY, 0)
+        checksum, update = load_parameters(model, self.path)
         log.info("starting from the parameters of %s, update %d", self.path, update)
         record = {"path": self.given, "parameters": checksum, "update": update}
-        return InitialParameters(parameters, record)
+        return InitialParameters(parameters_of(model), record)
 
     def _check_text(self, theirs: Config, config: Config, prepared: Path) -> None:
         """Raise ConfigError if languages, tokenisation or another text setting differ."""
@@ -268,10 +261,10 @@ def _record_of(folder: Path) -> Mapping[str, Any] | None:
     return None if provenance is None else provenance.get(INITIAL_KEY)
 
 
-def _checksum(path: Path) -> object:
-    """Return the checksum in a file of parameters, or None if there is none."""
+def _checksum(path: Path) -> str | None:
+    """Return the checksum of a file of parameters, or None if it cannot be read."""
     try:
-        return read_metadata(path).get(CHECKSUM_KEY)
+        return parameters_sha256(path)
     except ModelError:
         return None
 

@@ -25,7 +25,6 @@ from nmtkit.io.atomic import atomic_path
 from nmtkit.io.fast_record import LEXICON_FILE, FastRecord, write_fast_record
 from nmtkit.io.folder_files import regular_file_sha256
 from nmtkit.io.lines import open_output, read_parallel
-from nmtkit.io.parameters import CHECKSUM_KEY, read_metadata
 from nmtkit.model_folder import load_model
 from nmtkit.models.fast.int8 import is_int8_fast
 from nmtkit.progress_bar import ProgressBar
@@ -98,10 +97,8 @@ def optimize(
     """
     folder = Path(folder)
     model = load_model(folder, "cpu", params)
-    assert model.path is not None
-    checksum = read_metadata(model.path).get(CHECKSUM_KEY)
-    if not isinstance(checksum, str):
-        raise ModelError(f"{model.path}: has no checksum; save the parameters again by training")
+    checksum = model.metadata.sha256
+    assert checksum is not None  # it has been read from a file
     for files in (train, dev):
         refuse_swapped(model, *files)
     pairs = list(read_parallel(*dev))

@@ -6,12 +6,8 @@ from pathlib import Path
 from nmtkit.errors import DataError, ModelError
 from nmtkit.io.checksums import read_sums, remembered_sha256
 from nmtkit.io.parameters import (
-    CHECKSUM_KEY,
-    UPDATE_KEY,
     CorruptFileError,
-    read_metadata,
-    read_parameters,
-    tensors_sha256,
+    read_with_metadata,
 )
 from nmtkit.model_folder import BEST_PARAMETERS, PROVENANCE_FILE
 from nmtkit.training.learning_curve import METRICS_FILE, read_curve
@@ -88,14 +84,10 @@ def check_best_parameters(folder: Path, progress: Progress) -> None:
         return
     path = folder / BEST_PARAMETERS
     try:
-        tensors = read_parameters(path)
+        _, (checksum, update) = read_with_metadata(path)
     except CorruptFileError as error:
         raise ModelError(f"{error}; or use --force to start the training anew") from error
-    metadata = read_metadata(path)
-    update = metadata.get(UPDATE_KEY)
-    is_later = type(update) is int and update > progress.updates
-    checksum = metadata.get(CHECKSUM_KEY) or tensors_sha256(tensors)  # compared when it was read
-    if not is_later and progress.best_parameters not in ("", checksum):
+    if update <= progress.updates and progress.best_parameters not in ("", checksum):
         raise ModelError(
             f"{path}: not the best parameters of this training, which could not be found again;"
             " restore the file from a copy, or use --force to start anew"

@@ -122,7 +122,7 @@ def train(
     :param started: when `time` began, by `time.monotonic()`; None: now.
     :param updates: end after this many updates; the settings of a planned training and its updates
         repeat it on any machine.
-    :param watcher: told of figures and translations of the dev set as they come, such as
+    :param watcher: is given figures and translations of the dev set as they come, such as
         `report.training_page.TrainingPage`.
     :raises NmtkitError: settings, data or folder do not fit, or another process trains in it.
     :raises TrainingInterrupted: on SIGINT or SIGTERM; everything is saved, and the same call

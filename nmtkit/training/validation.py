@@ -14,7 +14,7 @@ from nmtkit.data.batch import Batch
 from nmtkit.data.batching import validation_batches
 from nmtkit.data.corpus import Corpus
 from nmtkit.errors import DataError
-from nmtkit.io.parameters import Parameters
+from nmtkit.io.parameters import Parameters, copy_parameters
 from nmtkit.models import Model
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.progress_bar import ProgressBar
@@ -45,17 +45,10 @@ def swapped_parameters(module: nn.Module, values: Parameters) -> Iterator[None]:
     """Replace a module's parameters by `values` while the block runs."""
     original = {name: p.detach().clone() for name, p in module.named_parameters()}
     try:
-        _copy_parameters(module, values)
+        copy_parameters(module, values)
         yield
     finally:
-        _copy_parameters(module, original)
-
-
-@torch.no_grad()
-def _copy_parameters(module: nn.Module, values: Parameters) -> None:
-    """Copy `values` into a module's parameters."""
-    for name, parameter in module.named_parameters():
-        parameter.copy_(values[name])
+        copy_parameters(module, original)
 
 
 @torch.inference_mode()

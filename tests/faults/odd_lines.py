@@ -101,7 +101,7 @@ def prepare_pairs(
         outcome = run_forked([*words, "--force"], timeout=timeout)
         assert outcome.status == 0, outcome.stderr[-2000:]
         train = json.loads((folder / "odd" / "manifest.json").read_text())["splits"]["train"]
-        assert train["pairs"] + sum(train["gone"].values()) == train["read"]
+        assert train["pairs"] + sum(train["dropped"].values()) == train["read"]
         counts.add(train["read"])
     (count,) = counts
     return int(count)

@@ -56,7 +56,7 @@ def test_comparisons_lead_with_chrf_and_count_characters_as_words(run: Run) -> N
     result: Any = json.loads(run("hyp", "ref", *options, "--of", "reference", "--json").stdout)
     assert [m["name"] for m in result["systems"][0]["measures"]][0] == "chrF"
     assert result["pairs"][0]["measure"] == "chrF"
-    assert [part["sentences"] for part in result["strata"]][:2] == [5, 0]
+    assert [part["sentences"] for part in result["buckets"]][:2] == [5, 0]
     bounds = [*options, "--of", "reference", "--bounds", "4,8", "--csv"]
     assert ",2,1.0" not in run("hyp", "ref", *bounds).stdout
 

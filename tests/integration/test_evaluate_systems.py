@@ -112,11 +112,11 @@ def test_json_has_all_figures(run: Run) -> None:
     assert {"mean", "low", "high", "margin"} == set(first["interval"])
     assert "|bs:9|seed:4|" in first["signature"]
     assert {(p["first"], p["second"]) for p in result["pairs"]} == {("first", "bad")}
-    assert [s["sentences"] for s in result["strata"]][3:] == [0, 0, 0, 0]
+    assert [s["sentences"] for s in result["buckets"]][3:] == [0, 0, 0, 0]
     short = [i for i in range(60) if len(SRC[i].split()) <= 10]
-    stratum = result["strata"][0]
-    assert (stratum["low"], stratum["high"], stratum["sentences"]) == (None, 10, len(short))
-    value = stratum["figures"]["BLEU (multi-bleu)"]["bad"]["value"]
+    bucket = result["buckets"][0]
+    assert (bucket["low"], bucket["high"], bucket["sentences"]) == (None, 10, len(short))
+    value = bucket["figures"]["BLEU (multi-bleu)"]["bad"]["value"]
     assert value == pytest.approx(bleu("bad", short))
 
 
@@ -158,7 +158,7 @@ def test_by_unknown_words_of_each_side(run: Run) -> None:
         of_side = [row for row in table if row["of"] == side]
         for k, row in enumerate(of_side):
             part = [i for i in range(60) if zut[i] <= k]
-            assert (row["sentences"], float(row["place"])) == (str(len(part)), k)
+            assert (row["sentences"], float(row["position"])) == (str(len(part)), k)
             assert float(row["figure"]) == pytest.approx(bleu("bad", part))
 
 
@@ -166,7 +166,7 @@ def test_by_rank_and_in_windows(run: Run) -> None:
     by_rank = ["--by", "rank", "--of", "reference", "--tgt-vocab", "vocab.tgt", "--sorted", "20"]
     table = rows(run("bad", "ref", *BLEU, *by_rank, "--csv"))[1:]
     assert {row["sentences"] for row in table} == {"20"} and len(table) == 21
-    assert [float(r["place"]) for r in table] == sorted(float(r["place"]) for r in table)
+    assert [float(r["position"]) for r in table] == sorted(float(r["position"]) for r in table)
     window = ["--by", "length", "--source", "src", "--window", "10"]
     table = rows(run("bad", "ref", *BLEU, *window, "--csv"))[1:]
     lengths = [len(line.split()) for line in SRC]

@@ -88,7 +88,7 @@ def test_lengths_of_chinese_are_not_those_of_clauses(
     assert "SentencePiece" in log
     assert len(rows(tmp_path / "out" / "train.src")) == len(english) + 1
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
-    gone = manifest["splits"]["train"]["gone"]
+    gone = manifest["splits"]["train"]["dropped"]
     assert {reason: count for reason, count in gone.items() if count} == {"long": 1}
 
 

@@ -174,11 +174,11 @@ def test_every_figure_equals_that_of_evaluate(
     assert tables.pop("Signatures of the metrics")[1:] == signatures
     assert len(parts) == 3
     for part in parts:
-        (title,) = {TITLES[stratum["by"]].lower() for stratum in part["strata"]}
+        (title,) = {TITLES[bucket["by"]].lower() for bucket in part["buckets"]}
         rows = tables.pop(f"BLEU (multi-bleu) {title}")[1:]
-        for row, stratum in zip(rows, part["strata"], strict=True):
-            assert row[1] == str(stratum["sentences"])
-            figures = stratum["figures"].get("BLEU (multi-bleu)")
+        for row, bucket in zip(rows, part["buckets"], strict=True):
+            assert row[1] == str(bucket["sentences"])
+            figures = bucket["figures"].get("BLEU (multi-bleu)")
             for index, system in enumerate(overall["systems"]):
                 cell = row[2 + index]
                 assert (

@@ -107,7 +107,7 @@ LAZY = {
 }
 """Room -> further rooms or modules that it may import inside functions or for types."""
 
-EXCEPTIONS = {"text.pipeline": {"config.TextConfig"}}
+EXCEPTIONS = {"text.pipeline": {"config.Side", "config.TextConfig"}}
 """Module -> names that it may import although its room may not."""
 
 LIBRARIES = {

@@ -29,7 +29,6 @@ from nmtkit.io.calibration_record import (
     read_calibration,
 )
 from nmtkit.io.folder_files import CALIBRATION_FILE
-from nmtkit.io.parameters import CHECKSUM_KEY, read_metadata
 from nmtkit.model_folder import LoadedModel
 from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.text.names import unmask
@@ -198,12 +197,9 @@ def usable_calibration(ensemble: Ensemble, folder: str | Path) -> CalibrationRec
     return record
 
 
-def parameter_checksums(ensemble: Ensemble) -> tuple[object, ...]:
-    """Return the checksum in each model's file of parameters, None where there is none."""
-    return tuple(
-        None if member.path is None else read_metadata(member.path).get(CHECKSUM_KEY)
-        for member in ensemble.members
-    )
+def parameter_checksums(ensemble: Ensemble) -> tuple[str | None, ...]:
+    """Return the checksum of each model's parameters, None for those in memory."""
+    return tuple(member.metadata.sha256 for member in ensemble.members)
 
 
 def _probabilities(record: LogisticRecord, features: "Floats | list[list[float]]") -> list[float]:

@@ -47,8 +47,7 @@ class FastOutputLayer(OutputLayer):
         """
         if rounded and self.bfloat16:
             return [
-                OutputShard(W, bias, BFloat16Matrix(W.t()))
-                for W, bias in self._cut(width, multiple)
+                OutputShard(BFloat16Matrix(W.t()), bias) for W, bias in self._cut(width, multiple)
             ]
         if width < len(self.bias):
             return self._prepack(width, multiple)
@@ -58,7 +57,7 @@ class FastOutputLayer(OutputLayer):
 
     def _prepack(self, width: int, multiple: int) -> Sequence[LogitLayer]:
         return [
-            OutputShard(W, bias, Int8Matrix(W.t()) if self.int8 else Prepacked(W.t(), min_size=1))
+            OutputShard(Int8Matrix(W.t()) if self.int8 else Prepacked(W.t(), min_size=1), bias)
             for W, bias in self._cut(width, multiple)
         ]
 
@@ -73,14 +72,11 @@ class OutputShard:
     Even small shards are prepacked: hypotheses are few, so that packing W again for every product,
     as torch does, takes as long as the product itself.
 
-    :param W: Shape: [w, l].
+    :param W_t: their matrix W, transposed for products. Shape: [l, w].
     :param bias: Shape: [w].
-    :param W_t: W transposed for products.
     """
 
-    def __init__(
-        self, W: Tensor, bias: Tensor, W_t: Prepacked | BFloat16Matrix | Int8Matrix
-    ) -> None:
+    def __init__(self, W_t: Prepacked | BFloat16Matrix | Int8Matrix, bias: Tensor) -> None:
         self.bias = bias
         self._W_t = W_t
 

@@ -17,7 +17,7 @@ from typing import Protocol, cast
 
 from nmtkit.errors import DataError, counted
 from nmtkit.io.atomic import atomic_file
-from nmtkit.io.inputs import NamedInput, Source, open_bytes
+from nmtkit.io.inputs import Source, open_source
 from nmtkit.special_symbols import SPECIAL_WORDS
 from nmtkit.text.memo import Memo
 from nmtkit.text.scripts import WORD_JOINERS, is_spaced, unspaced_characters
@@ -112,7 +112,7 @@ class SentencePiece:
         if glossaries:
             raise DataError(f"{path}: SentencePiece has no glossaries; use BPE, or leave them out")
         try:
-            with path.open() if isinstance(path, NamedInput) else open_bytes(path) as stream:
+            with open_source(path) as stream:
                 proto = stream.read(MAX_FILE_BYTES + 1)
         except OSError as error:
             raise DataError(f"{path}: cannot be read: {error.strerror}") from error

@@ -14,9 +14,9 @@ import numpy as np
 import torch
 
 from nmtkit.data.batching import Batches
-from nmtkit.errors import ConfigError, DataError, counted
+from nmtkit.errors import DataError, counted
 from nmtkit.io.inputs import HashedFile
-from nmtkit.io.parameters import Parameters, parameters_of, read_metadata
+from nmtkit.io.parameters import Parameters, parameters_of
 from nmtkit.model_folder import LoadedModel, build_model
 from nmtkit.models import Model
 from nmtkit.models.precision import limit_bfloat16_memory
@@ -109,9 +109,8 @@ class Adaptation:
     def _read_corrections(self) -> tuple[list[Correction], list[Correction]]:
         """Return the corrections that are learned, and those that are held out."""
         request, text = self.request, self.model.config.text
-        if request.tag and request.tag not in text.tags:
-            known = f"its tags are {', '.join(text.tags)}" if text.tags else "it has none"
-            raise ConfigError(f"{request.model}: the model has no tag '{request.tag}'; {known}")
+        if request.tag:
+            self.model.check_tag(request.tag)
         with contextlib.ExitStack() as stack:
             files = [stack.enter_context(HashedFile(path)) for path in request.data]
             pairs = read_pairs(files, (text.src_language, text.tgt_language))
@@ -284,16 +283,13 @@ class Adaptation:
             report,
             self.old,
         )
-        update = report.updates
-        if self.model.path is not None:
-            update += int(read_metadata(self.model.path).get("update", 0))
         write_adapted(
             request.output,
             request.model,
             self.model,
             parameters,
             provenance,
-            update,
+            self.model.metadata.update + report.updates,
             request.force,
         )
         log.info("%s: written", request.output)

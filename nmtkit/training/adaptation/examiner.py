@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
-import torch
 from torch import nn
 
 from nmtkit.config import TextConfig
@@ -139,8 +138,7 @@ class Examiner:
 
     def _translator(self, parameters: Parameters) -> Translator:
         assert isinstance(self._model.model, nn.Module)
-        with torch.no_grad():
-            copy_parameters(self._model.model, parameters)
+        copy_parameters(self._model.model, parameters)
         translator = Translator(Ensemble((self._model,)))
         return translator.with_tag(self._tag) if self._tag else translator
 

@@ -12,10 +12,7 @@ from nmtkit.errors import ModelError, OutputError
 from nmtkit.io.atomic import check_can_make, is_free, output_folder
 from nmtkit.io.checksums import SUMS_FILE, format_sums
 from nmtkit.io.parameters import (
-    CHECKSUM_KEY,
-    UPDATE_KEY,
     Parameters,
-    read_metadata,
     save_parameters,
     tensors_sha256,
 )
@@ -97,12 +94,10 @@ def adapted_provenance(
     :param old: the old parameters.
     """
     before = read_provenance(model_folder) or {}
-    metadata = {} if model.path is None else read_metadata(model.path)
-    update = metadata.get(UPDATE_KEY, 0)
     initial = {
         "path": str(model_folder),
-        "parameters": metadata.get(CHECKSUM_KEY) or tensors_sha256(old),
-        "update": update if type(update) is int else 0,
+        "parameters": model.metadata.sha256 or tensors_sha256(old),
+        "update": model.metadata.update,
     }
     splits = {"train": {"pairs": report.corrections}}
     manifest = {"splits": splits, "inputs": {**before.get("inputs", {}), **inputs}}

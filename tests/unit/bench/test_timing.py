@@ -3,12 +3,14 @@
 import json
 import resource
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from timing import (
     BenchError,
     Spread,
+    exit_with,
     in_turns,
     run_command,
     table,
@@ -47,6 +49,16 @@ def test_failed_commands_are_left_out_and_the_others_continue() -> None:
     assert results == {"good": [1, 1, 1]}
     assert len(tries) == 1
     assert "bad is skipped: it broke" in messages
+
+
+def test_a_failed_benchmark_ends_with_one_line() -> None:
+    def fails(arguments: Sequence[str]) -> int:
+        raise BenchError("it broke")
+
+    with pytest.raises(SystemExit, match="^bench: it broke$"):
+        exit_with(fails)
+    with pytest.raises(SystemExit, match="^3$"):
+        exit_with(lambda _: 3)
 
 
 def test_a_command_is_measured(tmp_path: Path) -> None:

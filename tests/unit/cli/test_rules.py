@@ -51,7 +51,7 @@ def command(*rules: Rule) -> Command:
         (exclusive("--alpha >0", "--gamma"), "-a 0 --gamma x", None),
         (exclusive("--alpha >0", "--gamma"), "-a 1 --gamma x", "--alpha and --gamma exclude each"),
         (exclusive("--alpha", "SRC", because="why"), "-a 1 f", "exclude each other: why."),
-        (exclusive("--alpha", "SRC", unless="--gamma"), "-a 1 f --gamma x", None),
+        (one_of("--alpha", "SRC", unless="--gamma"), "-a 1 f --gamma x", None),
         (exclusive("--alpha", "--no-beta"), "-a 1", None),
         (exclusive("--alpha", "--no-beta"), "-a 1 --beta", None),
         (exclusive("--alpha", "--no-beta"), "-a 1 --no-beta", "--alpha and --no-beta exclude"),

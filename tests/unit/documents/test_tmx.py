@@ -40,3 +40,9 @@ def test_sections_are_text() -> None:
 def test_what_is_no_memory_is_refused() -> None:
     with pytest.raises(DataError, match=re.escape("the document is <xliff>, not <tmx>")):
         translated("<xliff/>", "tmx")
+
+
+def test_prefixes_of_names_are_kept() -> None:
+    text = '<t:tmx xmlns:t="x"><t:body><t:tu><t:tuv xml:lang="en"><t:seg>Hi</t:seg></t:tuv></t:tu>'
+    changed = translated(text + "</t:body></t:tmx>", "tmx", str.upper).data.decode()
+    assert '</t:tuv><t:tuv xml:lang="fr"><t:seg>HI</t:seg></t:tuv></t:tu>' in changed

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from nmtkit.inference import link_learning
 from nmtkit.inference.link_learning import (
     DIRICHLET,
-    UNMET,
     AttendedPair,
     LinkModel,
     TokenIds,
@@ -18,6 +17,7 @@ from nmtkit.inference.link_learning import (
     learnable,
     word_probabilities,
 )
+from nmtkit.inference.translated_links import MIN_TRANSLATION
 from nmtkit.text.pair_cells import PairCells, TokenPair, Weights
 
 SRC, TGT = "abcdefghijklm", "nopqrstuvwxyz"
@@ -118,10 +118,12 @@ def test_shares_are_those_of_a_dirichlet_prior() -> None:
         np.exp(digamma(2 + DIRICHLET) - digamma(2 + 2 * DIRICHLET)),
         np.exp(digamma(DIRICHLET) - digamma(2 + 2 * DIRICHLET)),
         1.0,
-        UNMET,
+        MIN_TRANSLATION,
     ]
     assert word_probabilities(counts, words).tolist() == pytest.approx(expected, rel=1e-4)
-    assert word_probabilities(counts, words, 0.0).tolist() == pytest.approx([1, 0, 1, UNMET])
+    assert word_probabilities(counts, words, 0.0).tolist() == pytest.approx(
+        [1, 0, 1, MIN_TRANSLATION]
+    )
 
 
 def test_the_diagonal_has_the_largest_weight() -> None:

@@ -16,11 +16,15 @@ from torch import nn
 
 from nmtkit.errors import ModelError, OutputError
 from nmtkit.io.parameters import (
+    METADATA_KEY,
     CorruptFileError,
+    FileMetadata,
     load_parameters,
     parameters_of,
+    parameters_sha256,
     read_metadata,
     read_parameters,
+    read_with_metadata,
     tensors_sha256,
     write_parameters,
 )
@@ -129,7 +133,7 @@ def test_every_turned_bit_is_noticed(tmp_path):
         except CorruptFileError:
             continue
         assert all(torch.equal(tensors[name], TENSORS[name]) for name in TENSORS), position
-        assert read_metadata(path)["update"] != 7, position  # which has no checksum
+        assert read_metadata(path).update != 7, position  # which has no checksum
 
 
 def test_a_file_of_zeros_in_the_middle_is_noticed(tmp_path):
@@ -147,14 +151,14 @@ def test_a_file_without_a_checksum_is_accepted(tmp_path):
     save_file(TENSORS, tmp_path / "p")
     actual = read_parameters(tmp_path / "p")
     assert all(torch.equal(actual[name], TENSORS[name]) for name in TENSORS)
-    assert read_metadata(tmp_path / "p") == {}
+    assert read_metadata(tmp_path / "p") == FileMetadata()
 
 
 def test_other_programs_read_the_file(tmp_path):
     write_parameters(tmp_path / "p", TENSORS, update=7)
     actual = load_file(tmp_path / "p")
     assert all(torch.equal(actual[name], TENSORS[name]) for name in TENSORS)
-    assert read_metadata(tmp_path / "p") == {"sha256": tensors_sha256(TENSORS), "update": 7}
+    assert read_metadata(tmp_path / "p") == (tensors_sha256(TENSORS), 7)
 
 
 def test_the_bytes_of_a_file_depend_on_the_parameters_only(tmp_path):
@@ -210,3 +214,16 @@ def test_a_damaged_header_is_reported(tmp_path, header, data, message):
         return
     with pytest.raises(CorruptFileError, match=message):
         read_parameters(tmp_path / "p")
+
+
+@pytest.mark.parametrize("metadata", ['{"update": null}', '{"update": -1}', '{"sha256": 5}', "5"])
+def test_metadata_of_another_type_is_damage(tmp_path, metadata):
+    save_file(TENSORS, tmp_path / "p", {METADATA_KEY: metadata})
+    with pytest.raises(CorruptFileError, match="cannot be read as parameters"):
+        read_metadata(tmp_path / "p")
+
+
+def test_a_checksum_that_is_missing_is_computed(tmp_path):
+    save_file(TENSORS, tmp_path / "p")
+    assert parameters_sha256(tmp_path / "p") == tensors_sha256(TENSORS)
+    assert read_with_metadata(tmp_path / "p")[1] == (tensors_sha256(TENSORS), 0)

@@ -63,7 +63,7 @@ def test_every_dropped_pair_has_a_row(tmp_path: Path) -> None:
     assert next(row[4] for row in dropped if row[3] == "7").startswith(r"Back\\slash")
     page = (tmp_path / "out" / "cleaning.html").read_text(encoding="utf-8")
     assert "&lt;script&gt;Tea" in page and "<script" not in page and "http" not in page[200:]
-    assert manifest["splits"]["train"]["gone"]["near-duplicate"] == 1
+    assert manifest["splits"]["train"]["dropped"]["near-duplicate"] == 1
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_a_dry_run_writes_only_the_report(tmp_path: Path) -> None:
     report = run(tmp_path, "report", dry_run=True)
     names = {path.name for path in (tmp_path / "report").iterdir()}
     assert names == {"cleaning.html", "cleaning.json", "dropped.tsv.gz"}
-    assert report["splits"]["train"]["gone"] == manifest["splits"]["train"]["gone"]
+    assert report["splits"]["train"]["dropped"] == manifest["splits"]["train"]["dropped"]
     for name in ("cleaning.html", "dropped.tsv.gz"):
         assert report["outputs"][name] == manifest["outputs"][name]
     with pytest.raises(OutputError, match="is not a report"):
@@ -150,7 +150,7 @@ def test_a_dry_run_counts_lengths_as_the_method_does_that_is_chosen(tmp_path: Pa
     dropped = [
         api.prepare(
             pair, tmp_path / f"out{dry_run}", src_language="en", tgt_language="ja", dry_run=dry_run
-        )["splits"]["train"]["gone"]
+        )["splits"]["train"]["dropped"]
         for dry_run in (False, True)
     ]
     assert dropped[0] == dropped[1]

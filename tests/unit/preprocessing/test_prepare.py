@@ -79,8 +79,8 @@ def test_training_pairs_are_cleaned_by_rule(tmp_path: Path, train: Files) -> Non
     ]
     assert lines(tmp_path / "out" / "train.tgt")[1:3] == ["Il mange l' été .", "le chien la maison"]
     split = manifest["splits"]["train"]
-    assert split["gone"] == {"invalid": 0, "empty": 2, "long": 1, "ratio": 1, "duplicate": 1}
-    assert split["read"] == len(PAIRS) == split["pairs"] + sum(split["gone"].values())
+    assert split["dropped"] == {"invalid": 0, "empty": 2, "long": 1, "ratio": 1, "duplicate": 1}
+    assert split["read"] == len(PAIRS) == split["pairs"] + sum(split["dropped"].values())
     assert split["src_tokens"] == 25
 
 
@@ -115,7 +115,7 @@ def test_dev_and_test_keep_every_line(tmp_path: Path, train: Files) -> None:
         ]
         assert lines(tmp_path / "out" / f"{name}.tgt")[2] == ""
         assert manifest["splits"][name]["pairs"] == len(PAIRS)
-        assert "gone" not in manifest["splits"][name]
+        assert "dropped" not in manifest["splits"][name]
 
 
 def test_a_dev_or_test_set_without_pairs_is_refused(tmp_path: Path, train: Files) -> None:
@@ -235,7 +235,7 @@ def test_invalid_pairs_can_be_dropped(tmp_path: Path) -> None:
     manifest = prepare(PrepareSettings(invalid="drop"), tmp_path / "out", files, dev=files)
     assert lines(tmp_path / "out" / "train.src") == ["a0", "a2", "a4"]
     assert lines(tmp_path / "out" / "train.tgt") == ["b0", "b2", "b4"]
-    assert manifest["splits"]["train"]["gone"]["invalid"] == 2
+    assert manifest["splits"]["train"]["dropped"]["invalid"] == 2
     assert lines(tmp_path / "out" / "dev.tgt")[3].replace(" ", "") == "\ufffdb3\ufffd"
     assert len(lines(tmp_path / "out" / "dev.src")) == 5
     assert manifest["splits"]["dev"]["replaced"] == 2

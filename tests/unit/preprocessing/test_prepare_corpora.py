@@ -48,8 +48,8 @@ def test_corpora_follow_one_another_with_counts_and_ranges(
     news, web = manifest["corpora"]
     assert (news["name"], news["weight"], news["tag"], news["range"]) == ("news", 2, "", [0, 3])
     assert (web["name"], web["weight"], web["tag"], web["range"]) == ("web", 0.5, "<bt>", [3, 4])
-    assert (news["read"], news["pairs"], news["gone"]["empty"]) == (4, 3, 1)
-    assert (web["read"], web["pairs"], web["gone"]["duplicate"]) == (3, 1, 1)
+    assert (news["read"], news["pairs"], news["dropped"]["empty"]) == (4, 3, 1)
+    assert (web["read"], web["pairs"], web["dropped"]["duplicate"]) == (3, 1, 1)
     assert web["files"] == [str(file) for file in corpora[1].files]
     assert manifest["splits"]["train"]["pairs"] == 4
     assert manifest["splits"]["train"]["src_tokens"] == 8

@@ -49,14 +49,14 @@ def test_a_table_gives_each_pair_once(tmp_path, name):
     table = write(tmp_path / name, TABLE)
     manifest = prepare(PrepareSettings(TOKENS), tmp_path / "out", table)
     assert read_pairs(tmp_path / "out") == [pair for n, pair in enumerate(TABLE) if n != 2]
-    assert manifest["splits"]["train"]["gone"]["duplicate"] == 1
+    assert manifest["splits"]["train"]["dropped"]["duplicate"] == 1
     assert manifest["splits"]["train"]["read"] == len(TABLE)
     assert manifest["inputs"] == {str(table[0]): file_sha256(table[0])}
     manifest = prepare(PrepareSettings(TOKENS, dedup=True), tmp_path / "whole", table)
     assert read_pairs(tmp_path / "whole") == [
         pair for n, pair in enumerate(TABLE) if n not in (2, 4)
     ]
-    assert manifest["splits"]["train"]["gone"]["duplicate"] == 2
+    assert manifest["splits"]["train"]["dropped"]["duplicate"] == 2
 
 
 def test_a_group_may_span_many_blocks(tmp_path):
@@ -69,7 +69,7 @@ def test_phrase_tables_are_cleaned_by_the_rules_of_bitexts(tmp_path):
     pairs = [*TABLE, ("\u00a0", "x"), ("a", "b b b b")]
     settings = PrepareSettings(TOKENS, max_length=4, max_ratio=3)
     manifest = prepare(settings, tmp_path / "out", write(tmp_path / "table", pairs))
-    gone = manifest["splits"]["train"]["gone"]
+    gone = manifest["splits"]["train"]["dropped"]
     assert gone == {"invalid": 0, "empty": 1, "long": 1, "ratio": 2, "duplicate": 1}
 
 
@@ -80,7 +80,7 @@ def test_lines_that_are_not_utf8(tmp_path):
     settings = PrepareSettings(TOKENS, invalid="drop")
     manifest = prepare(settings, tmp_path / "out", (tmp_path / "table",))
     assert read_pairs(tmp_path / "out") == [("a", "b"), ("c", "d")]
-    assert manifest["splits"]["train"]["gone"]["invalid"] == 1
+    assert manifest["splits"]["train"]["dropped"]["invalid"] == 1
 
 
 @pytest.mark.parametrize("merges", [0, 6])
@@ -110,7 +110,7 @@ def test_pairs_are_held_out_of_bitexts_and_phrase_tables(tmp_path, merges):
                 len(src.split()) for src, _ in read_pairs(out, split)
             )
         train_told = manifest["splits"]["train"]
-        gone = sum(train_told["gone"].values()) + train_told["held_out"]
+        gone = sum(train_told["dropped"].values()) + train_told["held_out"]
         assert train_told["read"] == len(TABLE) == train_told["pairs"] + gone
         names = {path.name for path in out.iterdir()} - {"bpe.src", "bpe.tgt"}
         assert names == {

@@ -38,9 +38,9 @@ def comparison(
                 name: Figure(v, Interval(v, v - 2, v + 3) if intervals else None)
                 for name, v in zip(systems, values, strict=True)
             }
-            stratum = Bucket(x - 5, x + 5, x, np.arange(size))
+            bucket = Bucket(x - 5, x + 5, x, np.arange(size))
             result = SubsetResult(size, {BLEU: figures} if size else {}, ())
-            levels.append(BucketResult(Bucketing(by, side), stratum, result))
+            levels.append(BucketResult(Bucketing(by, side), bucket, result))
     measures = {name: (MetricScore(BLEU, 1.0, ""),) for name in systems}
     return Comparison(90, measures, levels[0].result, tuple(levels))
 

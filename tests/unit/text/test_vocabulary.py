@@ -60,11 +60,6 @@ def test_saving_and_loading_round_trip(tmp_path: Path) -> None:
         loaded.save(tmp_path / "two")
 
 
-def test_counts_can_be_given_by_word(tmp_path: Path) -> None:
-    Vocabulary(["</s>", "<unk>", "a", "b"]).save(tmp_path / "v", {"a": 3, "</s>": 2, "z": 9})
-    assert (tmp_path / "v").read_text() == "</s>\t2\n<unk>\t0\na\t3\nb\t0\n"
-
-
 def test_special_words_are_put_in_front(tmp_path: Path) -> None:
     assert load(tmp_path, "a\t5\nb\t2\n").words == ("</s>", "<unk>", "a", "b")
     moved = load(tmp_path, "a\t5\n<unk>\t7\nb\t2\n</s>\t3")
