@@ -296,15 +296,31 @@ def create_model_folder(
     files = prepared_files(prepared, config.text, config.data.sides)
     if config.data.terms_augment:
         files["vocab.src"] = source_shortlist(prepared, config.data)
-    if provenance is not None:
-        text = json.dumps(provenance, indent=2, ensure_ascii=False) + "\n"
-        files[PROVENANCE_FILE] = text.encode("utf-8")
-    files[SUMS_FILE] = format_sums(files).encode("utf-8")
     make_folder(folder.parent)
     with atomic_folder(folder) as hidden:
-        for name, content in files.items():
-            (hidden / name).write_bytes(content)
-        write_config(hidden, config)
+        write_model_files(hidden, files, config, provenance)
+
+
+def write_model_files(
+    folder: Path,
+    files: Mapping[str, bytes],
+    config: Config,
+    provenance: Mapping[str, Any] | None,
+) -> None:
+    """Write all files of a model but its parameters, with their checksums, into a new folder.
+
+    :param files: vocabularies, subwords and so on, by name.
+    :param provenance: content of origin.json.
+    :raises OSError: one cannot be written.
+    """
+    written = dict(files)
+    if provenance is not None:
+        text = json.dumps(provenance, indent=2, ensure_ascii=False) + "\n"
+        written[PROVENANCE_FILE] = text.encode("utf-8")
+    written[SUMS_FILE] = format_sums(written).encode("utf-8")
+    for name, content in written.items():
+        (folder / name).write_bytes(content)
+    write_config(folder, config)
 
 
 def shortlists(prepared: Path, data: DataConfig) -> tuple[Vocabulary, Vocabulary]:

@@ -1,7 +1,6 @@
 """What every request passes: names and origins, headers of safety, the log, errors as sentences."""
 
 import time
-import traceback
 from collections.abc import Mapping, MutableMapping
 from ipaddress import ip_address
 from typing import Any
@@ -125,11 +124,8 @@ class Entrance:
             if status == CLOSED:
                 await error_response(error)(scope, receive, send_safely)
         except Exception as error:
-            self._service.journal.write(
-                "bug", reason=repr(error), traceback=traceback.format_exc(), path=scope["path"]
-            )
+            problem = self._service.journal.bug(error, scope["path"])
             if status == CLOSED:
-                problem = RequestError(500, "an error of the server; its log says more")
                 await error_response(problem)(scope, receive, send_safely)
         finally:
             self._note(scope, status, time.perf_counter() - started, state.get("note", {}))
@@ -194,9 +190,7 @@ class Entrance:
         try:
             await self._app(scope, receive, send)
         except Exception as error:
-            self._service.journal.write(
-                "bug", reason=repr(error), traceback=traceback.format_exc(), path=scope["path"]
-            )
+            self._service.journal.bug(error, scope["path"])
         finally:
             self._service.journal.write("websocket_closed", endpoint=endpoint_of(scope))
 

@@ -3,7 +3,10 @@
 import json
 import sys
 import time
+import traceback
 from typing import TextIO
+
+from nmtkit.serve.errors import RequestError
 
 
 class Journal:
@@ -28,6 +31,11 @@ class Journal:
             )
         except (OSError, ValueError):
             return
+
+    def bug(self, error: Exception, path: str) -> RequestError:
+        """Write an error of the server while it is handled; return what its client gets."""
+        self.write("bug", reason=repr(error), traceback=traceback.format_exc(), path=path)
+        return RequestError(500, "an error of the server; its log says more")
 
 
 def _now() -> str:

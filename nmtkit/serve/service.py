@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from starlette.requests import HTTPConnection, Request
@@ -121,14 +122,11 @@ class Service:
         glossary = text_field(fields, "glossary", "") if fields.get("glossary") else None
         if glossary is not None and glossary not in self.settings.models.glossaries:
             raise RequestError(400, f"no glossary '{glossary[:MAX_NAME]}' on this server")
-        return Task(
-            alternatives=task.alternatives,
-            markup=task.markup,
+        return replace(
+            task,
             glossary=glossary,
             terms=self._terms(fields.get("terms")),
-            details=task.details,
             confidence=flag_field(fields, "confidence"),
-            continuations=task.continuations,
         )
 
     def _terms(self, value: object) -> TermPairs:

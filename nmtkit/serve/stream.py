@@ -135,8 +135,7 @@ class Connection:
         except JobCancelled:
             await self._send({"id": number, "cancelled": True})
         except Exception as error:
-            self._service.journal.write("bug", reason=repr(error), path="/stream")
-            problem = RequestError(500, "an error of the server; its log says more")
+            problem = self._service.journal.bug(error, "/stream")
             await self._send({"id": number, **_error(problem)})
 
     async def _answer_lines(self, number: Id, message: dict[str, Any], client: str) -> None:

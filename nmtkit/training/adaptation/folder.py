@@ -1,6 +1,5 @@
 """The model folder that an adaptation writes, complete or not at all."""
 
-import json
 import os
 import shlex
 from collections.abc import Mapping, Sequence
@@ -10,7 +9,6 @@ from typing import Any
 from nmtkit.data.manifest import MANIFEST_FILE
 from nmtkit.errors import ModelError, OutputError
 from nmtkit.io.atomic import check_can_make, is_free, output_folder
-from nmtkit.io.checksums import SUMS_FILE, format_sums
 from nmtkit.io.parameters import (
     Parameters,
     save_parameters,
@@ -18,10 +16,9 @@ from nmtkit.io.parameters import (
 )
 from nmtkit.model_folder import (
     BEST_PARAMETERS,
-    PROVENANCE_FILE,
     LoadedModel,
     prepared_files,
-    write_config,
+    write_model_files,
 )
 from nmtkit.training.adaptation.replay import REPLAY_KEY, Replay
 from nmtkit.training.adaptation.report import AdaptationReport
@@ -126,11 +123,6 @@ def write_adapted(
     :raises OutputError: it cannot be written.
     """
     files = prepared_files(model_folder, model.config.text, ("src", "tgt"))
-    text = json.dumps(provenance, indent=2, ensure_ascii=False) + "\n"
-    files[PROVENANCE_FILE] = text.encode("utf-8")
-    files[SUMS_FILE] = format_sums(files).encode("utf-8")
     with output_folder(output, "config.toml", "model folder", force) as hidden:
-        for name, content in files.items():
-            (hidden / name).write_bytes(content)
-        write_config(hidden, model.config)
+        write_model_files(hidden, files, model.config, provenance)
         save_parameters(hidden / BEST_PARAMETERS, parameters, update)
