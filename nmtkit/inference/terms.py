@@ -73,7 +73,7 @@ class TermFinder:
         mode: TermsMode = "strict",
         words: TargetWords | None = None,
     ) -> None:
-        self._glossary = glossary
+        self._glossary = glossary.in_language(model.config.text.src_language)
         self._model = model
         self.mode = mode
         self._sequences = Memo(self._token_sequences)

@@ -113,11 +113,19 @@ def with_marks(characters: Characters) -> Characters:
 
 
 @cache
+def mark_ranges() -> str:
+    """Return the characters of all planes that belong to the one before, for a regular expression.
+
+    They are combining marks, joiners, skin tones and variation selectors.
+    """
+    others = _select(_is_mark, range(0x10000, 0x1F000))
+    return as_ranges(combining_characters() + others) + _OTHER_MARKS
+
+
+@cache
 def _cuts() -> re.Pattern[str]:
     """Return the pattern of blanks between a character and what belongs to it."""
-    others = _select(_is_mark, range(0x10000, 0x1F000))
-    marks = as_ranges(combining_characters() + others) + _OTHER_MARKS
-    return re.compile(f"(?: +@(-)@)? +(?=[{marks}])|(?<={ZERO_WIDTH_JOINER}) +(?!@-@ )")
+    return re.compile(f"(?: +@(-)@)? +(?=[{mark_ranges()}])|(?<={ZERO_WIDTH_JOINER}) +(?!@-@ )")
 
 
 def reattach_marks(text: str) -> str:

@@ -3,9 +3,11 @@
 A glossary is a list of terms. On a line its terms are found as words, the longest first; where two
 overlap, the longer one counts, or the first of equal length. Of entries for the same words one that
 is case-sensitive counts before others, or else the first. Case is ignored unless a term says
-otherwise, and so is whether accents are marks of their own (Unicode's NFC and NFD). Scripts without
-blanks have no word boundaries, so there every character is a word. Combining marks, such as the
-vowels of Hindi, belong to the character before.
+otherwise, and so is whether accents are marks of their own (Unicode's NFC and NFD), which of the
+apostrophes and hyphens is written, and what has no width and no meaning, such as soft hyphens.
+Scripts without blanks have no word boundaries, so there every character is a word. Combining marks,
+such as the vowels of Hindi, belong to the character before. In Korean particles stand behind a word
+without a blank: a term is found before them.
 """
 
 import re
@@ -16,22 +18,47 @@ from functools import cache
 from typing import NamedTuple
 
 from nmtkit.errors import DataError
-from nmtkit.text.characters import as_ranges, combining_characters
+from nmtkit.text.case_markers import lower
+from nmtkit.text.characters import mark_ranges
+from nmtkit.text.languages import base_language
 from nmtkit.text.scripts import IDEOGRAPHIC, KANA, UNSPACED_ALPHABETIC
 
 _UNSPACED = f"{IDEOGRAPHIC}{KANA}{UNSPACED_ALPHABETIC}"
+
+_IGNORED = "\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff"
+"""Soft hyphens, signs of direction, and where a line may or may not be broken."""
+
+_INVISIBLE = re.compile(f"[{_IGNORED}]")
+
+_PARTICLES = tuple(
+    "은 는 이 가 을 를 의 에 에서 에게 에게서 께 께서 한테 로 으로 로서 으로서 로써 으로써 와 과 랑 이랑 하고"
+    " 도 만 까지 부터 조차 마저 밖에 보다 처럼 마다 나 이나 라도 이라도 에는 에도 에서는 에서도 에게는 로는"
+    " 으로는 까지는 부터는 와의 과의".split()
+)
+"""Particles of Korean nouns."""
+
+_MIN_NOUN = 2
+"""Characters before a particle: many nouns of one syllable begin others that end as if by one."""
+
+_VARIANTS = str.maketrans("\u2018\u2019\u02bc\uff07\u2010\u2011", "'" * 4 + "--")
+"""Apostrophes and hyphens that are written for one another."""
 
 
 @cache
 def _words() -> re.Pattern[str]:
     """Return the pattern of a character of a script without blanks, a word, or a sign."""
-    marks = f"[{as_ranges(combining_characters())}]*"
-    return re.compile(rf"[{_UNSPACED}]{marks}|(?:[^\W{_UNSPACED}]{marks})+|[^\w\s]{marks}")
+    marks = rf"[{mark_ranges()}{_IGNORED}\u180e]*"
+    signs = rf"[^\w\s{_IGNORED}]"
+    return re.compile(rf"[{_UNSPACED}]{marks}|(?:[^\W{_UNSPACED}]{marks})+|{signs}{marks}")
 
 
 class Word(NamedTuple):
-    """A word of a text, with small letters in NFC, and the offsets where it begins and ends."""
+    """A word of a text, and the offsets where it begins and ends.
 
+    written: as it counts where capitals do; in NFC. folded: the same in small letters.
+    """
+
+    written: str
     folded: str
     start: int
     end: int
@@ -75,11 +102,13 @@ class Glossary:
     """Finds the terms of lines.
 
     :param terms: of equal ones that are found, the first counts, or one that is case-sensitive.
+    :param language: of the lines, whose rules say which letters are small; empty: the usual rules.
     :raises DataError: a term has neither translations nor forbidden words.
     """
 
-    def __init__(self, terms: Iterable[Term]) -> None:
+    def __init__(self, terms: Iterable[Term], language: str = "") -> None:
         self.terms = tuple(terms)
+        self._language = base_language(language) if language else ""
         self._root = _Node()
         self._everywhere: list[str] = []
         self._wanted = {target for term in self.terms for target in term.targets}
@@ -93,9 +122,17 @@ class Glossary:
             else:
                 self._everywhere += term.forbidden
 
+    def in_language(self, language: str) -> "Glossary":
+        """Return a glossary of the same terms for lines of a language."""
+        language = base_language(language)
+        is_same = lower("Iİ", language) == lower("Iİ", self._language)
+        if is_same and (language == "ko") == (self._language == "ko"):
+            return self
+        return Glossary(self.terms, language)
+
     def _add(self, term: Term) -> None:
         node = self._root
-        for word in words_of(term.source):
+        for word in words_of(term.source, self._language):
             node = node.following.setdefault(word.folded, _Node())
         node.terms.append(term)
 
@@ -139,37 +176,56 @@ class Glossary:
 
     def _matches(self, line: str) -> Iterator[Occurrence]:
         """Yield all terms of a line, also those that overlap."""
-        words = words_of(line)
+        words = words_of(line, self._language)
         for first in range(len(words)):
             node = self._root
             for last in range(first, len(words)):
-                word = words[last]
+                start, word = words[first].start, words[last]
+                for stem in self._stems(word.folded):
+                    if (ending := node.following.get(stem)) is not None:
+                        written = line[start : word.end - (len(word.folded) - len(stem))]
+                        yield from (
+                            Occurrence(term, start, word.end, last - first + 1)
+                            for term in ending.terms
+                            if not term.case_sensitive or has_same_words(written, term.source)
+                        )
                 following = node.following.get(word.folded)
                 if following is None:
                     break
                 node = following
-                start, end = words[first].start, word.end
-                yield from (
-                    Occurrence(term, start, end, last - first + 1)
-                    for term in node.terms
-                    if not term.case_sensitive or has_same_words(line[start:end], term.source)
-                )
+
+    def _stems(self, word: str) -> Iterator[str]:
+        """Yield a word, and what stands in it before a particle."""
+        yield word
+        if self._language == "ko":
+            for particle in _PARTICLES:
+                if word.endswith(particle) and len(word) >= len(particle) + _MIN_NOUN:
+                    yield word.removesuffix(particle)
 
 
-def words_of(text: str) -> list[Word]:
-    """Return the words and signs of a text."""
-    return [
-        Word(_composed(found[0].casefold()), *found.span()) for found in _words().finditer(text)
-    ]
+def words_of(text: str, language: str = "") -> list[Word]:
+    """Return the words and signs of a text.
+
+    :param language: base language of the text, whose rules say which letters are small.
+    """
+    words = []
+    for found in _words().finditer(text):
+        written = _plain(found[0])
+        words.append(Word(written, _plain(lower(written, language).casefold()), *found.span()))
+    return words
 
 
 def has_same_words(one: str, other: str) -> bool:
     """Return whether two texts have the same words and signs, capitals included."""
-    return _words().findall(_composed(one)) == _words().findall(_composed(other))
+    texts = ([word.written for word in words_of(text)] for text in (one, other))
+    return next(texts) == next(texts)
 
 
-def _composed(text: str) -> str:
-    return text if text.isascii() else unicodedata.normalize("NFC", text)
+def _plain(word: str) -> str:
+    """Return a word in NFC, without what has no width, and with one form of its signs."""
+    if word.isascii():
+        return word
+    return unicodedata.normalize("NFC", _INVISIBLE.sub("", word).translate(_VARIANTS))
 
 
 def contains(text: str, phrase: str) -> bool:

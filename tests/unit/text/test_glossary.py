@@ -45,6 +45,64 @@ def test_terms_are_found(line: str, sources: list[str], expected: list[str]) -> 
     assert found(line, *sources) == expected
 
 
+@pytest.mark.parametrize(
+    ("term", "line", "language", "expected"),
+    [
+        ("ilaç", "İlaç al", "tr", ["İlaç"]),
+        ("işlemci", "İŞLEMCİ", "az-Latn", ["İŞLEMCİ"]),
+        ("ışık", "Işık hızı", "tr", ["Işık"]),
+        ("KİTAP", "kitap", "tr", ["kitap"]),
+        ("sınır", "sinir SİNİR", "tr", []),
+        ("title", "TITLE", "en", ["TITLE"]),
+        ("서버", "서버가 서버를 서버", "ko", ["서버가", "서버를", "서버"]),
+        ("서버 설정", "서버 설정은", "ko", ["서버 설정은"]),
+        ("API", "API는", "ko", ["API는"]),
+        ("서버", "서버실", "ko", []),
+        ("도", "도로", "ko", []),  # a road, not an island with a particle
+        ("a은", "a은", "en", ["a은"]),
+    ],
+)
+def test_words_are_those_of_the_language(
+    term: str, line: str, language: str, expected: list[str]
+) -> None:
+    terms = glossary(term).in_language(language)
+    assert [line[one.start : one.end] for one in terms.find(line)] == expected
+
+
+def test_capitals_count_before_particles_too() -> None:
+    terms = Glossary([Term("API", ("x",), case_sensitive=True)], "ko")
+    assert [one.start for one in terms.find("api는 API는")] == [5]
+
+
+@pytest.mark.parametrize(
+    ("term", "line"),
+    [
+        ("កុំព្យូទ័រថ្មី", "កុំព្យូទ័រ\u200bថ្មី"),
+        ("computer", "com\u00adputer"),
+        ("c\u00adomputer", "computer"),
+        ("مرحبا", "\u202bمرحبا\u200f"),
+        ("co-operate", "co\u2011operate"),
+        ("l'home", "l’home"),
+    ],
+)
+@pytest.mark.parametrize("case_sensitive", [False, True])
+def test_what_is_not_seen_does_not_count(term: str, line: str, case_sensitive: bool) -> None:
+    assert Glossary([Term(term, ("x",), case_sensitive=case_sensitive)]).find(line)
+
+
+@pytest.mark.parametrize(
+    ("part", "whole"),
+    [
+        ("\U00011104\U0001110b", "\U00011104\U0001110b\U00011134\U0001111f"),  # Chakma
+        ("\U0001e906\U0001e935", "\U0001e906\U0001e935\U0001e944\U0001e92a"),  # Adlam
+        ("ᠮᠣᠩᠭᠣᠯ", "ᠮᠣᠩᠭᠣᠯ\u180eᠠ"),
+        ("👍", "👍🏽"),
+    ],
+)
+def test_parts_of_words_beyond_the_first_plane_are_not_found(part: str, whole: str) -> None:
+    assert not found(whole, part) and found(whole, whole)
+
+
 def test_case_counts_where_an_entry_says_so() -> None:
     words = Glossary([Term("Save", ("x",), case_sensitive=True)])
     assert [one.start for one in words.find("save Save SAVE")] == [5]
