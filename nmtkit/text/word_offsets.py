@@ -16,19 +16,18 @@ def word_offsets(words: Sequence[str], text: str) -> list[tuple[int, int]]:
     """Return for each word the offsets in the text where it begins and ends.
 
     A word whose characters are not found stands, without length, where the one before ends. Offsets
-    never decrease.
+    never decrease, and none is between a character and its marks.
     """
     characters = [(char, number) for number, word in enumerate(words) for char in _folded(word)]
-    places = [(char, index) for index, raw in enumerate(text) for char in _folded(raw)]
-    places = [(char, index) for char, index in places if not char.isspace()]
+    places = [(char, index) for char, index in _folded_places(text) if not char.isspace()]
     starts: dict[int, int] = {}
     ends: dict[int, int] = {}
     mine = theirs = 0
     while mine < len(characters) and theirs < len(places):
         if characters[mine][0] == places[theirs][0]:
             number, index = characters[mine][1], places[theirs][1]
-            starts.setdefault(number, index)
-            ends[number] = index + 1
+            starts[number] = min(starts.get(number, index), index)
+            ends[number] = max(ends.get(number, 0), index + 1)
             mine, theirs = mine + 1, theirs + 1
         else:
             mine, theirs = _resumed(characters, places, mine, theirs)
@@ -37,12 +36,32 @@ def word_offsets(words: Sequence[str], text: str) -> list[tuple[int, int]]:
     for number in range(len(words)):
         start = max(starts.get(number, last), last)
         last = max(ends.get(number, start), start)
+        while start < last < len(text) and unicodedata.category(text[last])[0] == "M":
+            last += 1
         offsets.append((start, last))
     return offsets
 
 
 def _folded(text: str) -> str:
     return unicodedata.normalize("NFD", text.casefold())
+
+
+def _folded_places(text: str) -> list[tuple[str, int]]:
+    """Return the characters of `_folded`, each with the index in the text that it is from.
+
+    Several marks on one character are in Unicode's order, whatever theirs in the text.
+    """
+    places = [(char, index) for index, raw in enumerate(text) for char in _folded(raw)]
+    start = 0
+    for end in range(len(places) + 1):
+        if end == len(places) or not unicodedata.combining(places[end][0]):
+            places[start:end] = sorted(places[start:end], key=_combining_class)
+            start = end + 1
+    return places
+
+
+def _combining_class(place: tuple[str, int]) -> int:
+    return unicodedata.combining(place[0])
 
 
 def _resumed(

@@ -1,7 +1,7 @@
 """Words found in their text."""
 
 from typing import Literal
-from unicodedata import normalize
+from unicodedata import category, normalize
 
 import pytest
 from hypothesis import given
@@ -46,6 +46,28 @@ def test_accents_may_be_marks_of_their_own(line: str, form: Literal["NFC", "NFD"
     words = [normalize(form, word) for word in line.split()]
     for text in (normalize("NFC", line), normalize("NFD", line)):
         assert [text[start:end] for start, end in word_offsets(words, text)] == text.split()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "\u0625\u0646\u0651\u064e الله",
+        "\u05de\u05bc\u05b8 ב",
+        "e\u0302\u0323 a",
+        "n\u0301\u0329 m",
+        "\u0f40\u0f74\u0f71 \u0f40",
+    ],
+)
+def test_the_order_of_marks_does_not_matter(line: str) -> None:
+    words = normalize("NFC", line).split()
+    assert [line[start:end] for start, end in word_offsets(words, line)] == line.split()
+
+
+@given(st.lists(st.text("aeか\u0302\u0323\u3099", min_size=1, max_size=4), max_size=6))
+def test_no_offset_is_between_a_character_and_its_marks(words: list[str]) -> None:
+    text = "".join(words)
+    for offset in {value for pair in word_offsets(words, text) for value in pair} - {0, len(text)}:
+        assert not category(text[offset]).startswith("M")
 
 
 @pytest.mark.parametrize("line", ["Il l’a dit : « Ça coûte 5 % ! »", "Where's John's dog-house?"])
