@@ -26,6 +26,7 @@ import contextlib
 import errno
 import io
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,6 +36,9 @@ from nmtkit.errors import OutputError
 from nmtkit.io.sync import sync_folder, sync_tree
 from nmtkit.io.temporary import OLD_SUFFIX, claim, hidden_name, remove_leftovers
 
+_OPEN_FILES = re.compile(r"(?:/dev/fd/|/proc/self/fd/)(\d+)|/dev/(stdin|stdout|stderr)")
+"""Names of what a process has open."""
+
 _DEVICE_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 
@@ -42,15 +46,16 @@ _DEVICE_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 def atomic_file(path: str | Path, force: bool = False) -> Iterator[BinaryIO]:
     """Open a binary file that gets its name when the block succeeds.
 
-    A symbolic link is written through. A device or a pipe (`/dev/null`, `/dev/fd/63`) is written
-    directly.
+    A symbolic link is written through. A device or a pipe (`/dev/null`, a FIFO) and what is open
+    already (`/dev/stdout`, `/dev/fd/63`) are written directly.
 
     :param force: replace an existing file.
     :raises OutputError: the file exists and `force` is not given, or it cannot be written.
     """
-    target = _check_file(path, force)
-    if _is_device(target):
-        with _report_write_errors(path, target), _open(target, "wb") as stream:
+    descriptor = _descriptor(path)
+    target = Path(path) if descriptor is not None else _check_file(path, force)
+    if descriptor is not None or _is_device(target):
+        with _report_write_errors(path, target), _open(target, "wb", descriptor) as stream:
             yield stream
             stream.flush()
         return
@@ -207,6 +212,8 @@ def _check_file(path: str | Path, force: bool) -> Path:
 
     :raises OutputError: it is a folder, its folder is missing, or it exists without `force`.
     """
+    if _is_device(Path(path)):  # the link of an open pipe leads to no path
+        return Path(path)
     target = _resolve(path)
     if target.is_dir():
         raise OutputError(f"{path}: is a folder; give the name of a file")
@@ -232,15 +239,37 @@ def _check_folder(target: Path, path: str | Path, mark: str, kind: str, force: b
 
 def _is_device(target: Path) -> bool:
     """Return whether the target is a device or a pipe, which cannot be replaced."""
-    return target.exists() and not target.is_file()
+    return target.exists() and not target.is_file() and not target.is_dir()
+
+
+def _descriptor(path: str | Path) -> int | None:
+    """Return a new descriptor of what is open under a name such as `/dev/stdout`, or None.
+
+    A file that is opened again by such a name would be written from its beginning.
+    """
+    found = _OPEN_FILES.fullmatch(os.fspath(path))
+    if found is None:
+        return None
+    number = int(found[1]) if found[1] else ("stdin", "stdout", "stderr").index(found[2])
+    try:
+        return os.dup(number)
+    except (OSError, OverflowError):  # it is not open: opening its name says so
+        return None
 
 
 class _OutputFile(io.FileIO):
-    """A file whose errors of writing name it, so that they are not taken for another output's."""
+    """A file whose errors of writing name it, so that they are not taken for another output's.
+
+    :param descriptor: what is open already under this path; None: open it.
+    """
+
+    def __init__(self, path: Path, mode: str, descriptor: int | None = None) -> None:
+        super().__init__(str(path) if descriptor is None else descriptor, mode)
+        self._path = path
 
     def write(self, data: Any) -> int:
         """Write bytes as `io.FileIO` does."""
-        with _naming(self.name):
+        with _naming(self._path):
             return super().write(data)
 
 
@@ -279,8 +308,8 @@ def _create_folder(path: str | Path, target: Path) -> tuple[Path, int]:
         shutil.rmtree(hidden, ignore_errors=True)
 
 
-def _open(path: Path, mode: str) -> BinaryIO:
-    return cast(BinaryIO, io.BufferedWriter(_OutputFile(str(path), mode)))
+def _open(path: Path, mode: str, descriptor: int | None = None) -> BinaryIO:
+    return cast(BinaryIO, io.BufferedWriter(_OutputFile(path, mode, descriptor)))
 
 
 @contextlib.contextmanager

@@ -318,3 +318,38 @@ def test_a_leftover_cannot_be_claimed_while_it_is_removed(tmp_path, monkeypatch,
     monkeypatch.setattr(temporary, "_remove_leftover", contested)
     remove_leftovers(tmp_path / "out")
     assert claimed == [False] and list(tmp_path.iterdir()) == []
+
+
+def test_what_is_open_already_is_written_where_it_stands(tmp_path):
+    with open(tmp_path / "log", "ab") as log:
+        log.write(b"kept\n")
+        log.flush()
+        for name in (f"/dev/fd/{log.fileno()}", f"/proc/self/fd/{log.fileno()}"):
+            with atomic_file(name) as output:
+                output.write(b"new\n")
+    assert (tmp_path / "log").read_bytes() == b"kept\nnew\nnew\n"
+
+
+def test_an_open_pipe_is_written_directly():
+    reader, writer = os.pipe()
+    with open(reader, "rb") as read, open(writer, "wb"):
+        with atomic_file(f"/dev/fd/{writer}") as output:
+            output.write(b"words\n")
+        assert os.read(read.fileno(), 100) == b"words\n"
+
+
+def test_a_descriptor_that_is_not_open_is_named():
+    with pytest.raises(OutputError, match="^/dev/fd/987654: cannot be written"):
+        with atomic_file("/dev/fd/987654"):
+            pass
+
+
+def test_a_fifo_behind_a_link_is_written_directly(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "link").symlink_to("fifo")
+    reader = os.open(tmp_path / "fifo", os.O_RDONLY | os.O_NONBLOCK)
+    with atomic_file(tmp_path / "link") as output:
+        output.write(b"words\n")
+    assert os.read(reader, 100) == b"words\n"
+    os.close(reader)
+    assert (tmp_path / "fifo").is_fifo()
