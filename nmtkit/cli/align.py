@@ -3,7 +3,7 @@
 import contextlib
 import json
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,7 +32,7 @@ from nmtkit.cli.writers import alignment_line
 from nmtkit.errors import counted
 
 if TYPE_CHECKING:
-    from nmtkit.inference.word_alignment import Alignment
+    from nmtkit.inference.word_alignment import Alignment, LinkedPair
 
 
 log = logging.getLogger("nmtkit")
@@ -251,13 +251,13 @@ def command(
         bar.follow(aligner.lines_done.count)  # all are scored before they are linked
         pairs = ((src, tgt) for src, tgt in read_parallel(source, target))
         pair_name = line_locator(source, target)
-        links: list[set[tuple[int, int]]] = []
+        aligned: list[LinkedPair] = []
         counts = None
         if table:
             from nmtkit.text.lexicon import LinkCounts
 
             counts = LinkCounts()
-        lines: Iterator[tuple[str, list[tuple[int, int]]]]
+        lines: Iterator[tuple[str, LinkedPair]]
         if symmetrize:
             backward = None
             if reverse_model:
@@ -265,21 +265,21 @@ def command(
                 backward = Aligner.load(reverse_model, device, batch_size, params)
             method = Symmetrization(symmetrize)
             both = symmetric_links(aligner, backward, pairs, method, tokenized, pair_name, rounds)
-            lines = ((moses_links(one), one) for one in both)
+            lines = ((moses_links(one.links), one) for one in both)
         else:
             alignments = aligner.align(pairs, tokenized, counts, pair_name, rounds)
             picture = f"{plot}/{{:06d}}.{picture_format}" if plot else None
             lines = _lines(alignments, soft, show, width, picture, force)
-        for line, found in lines:
+        for line, pair in lines:
             if results:
                 results.write(line + "\n")
             if gold:
-                links.append(set(found))
+                aligned.append(pair)
         if table and counts:
             written = counts.write(table, min_count or 1)
             log.info("%s: %s of words", lexicon, counted(written, "pair"))
     if gold:
-        click.echo(_format_error_rate(links, gold_lines, gold, as_json))
+        click.echo(_format_error_rate(aligned, gold_lines, gold, as_json))
 
 
 def _write_compositions(
@@ -326,15 +326,21 @@ def _lines(
     width: int | None,
     picture: str | None,
     force: bool,
-) -> Iterator[tuple[str, list[tuple[int, int]]]]:
+) -> Iterator[tuple[str, "LinkedPair"]]:
     """Yield the line and the links of each pair, and draw it.
 
     :param picture: pattern of the pictures' paths, for a number; None: draw none.
     """
+    from nmtkit.inference.word_alignment import LinkedPair
+
     for number, alignment in enumerate(alignments, start=1):
         if picture:
             _draw(Path(picture.format(number)), alignment, force)
-        yield _format_alignment(alignment, soft, show, width), alignment.links()
+        lengths = len(alignment.src_words), len(alignment.tgt_words)
+        yield (
+            _format_alignment(alignment, soft, show, width),
+            LinkedPair(alignment.links(), lengths),
+        )
 
 
 def _format_alignment(alignment: "Alignment", soft: bool, show: bool, width: int | None) -> str:
@@ -355,11 +361,21 @@ def _draw(path: Path, alignment: "Alignment", force: bool) -> None:
 
 
 def _format_error_rate(
-    links: list[set[tuple[int, int]]], gold: list[str], name: str, as_json: bool
+    pairs: Sequence["LinkedPair"], lines: list[str], name: str, as_json: bool
 ) -> str:
-    from nmtkit.evaluation.aer import alignment_error_rate, read_gold_links
+    from nmtkit.evaluation.aer import alignment_error_rate, links_outside, read_gold_links
 
-    rate = alignment_error_rate(links, read_gold_links(gold, name, sentences=len(links)))
+    gold = read_gold_links(lines, name, sentences=len(pairs))
+    lengths = [pair.lengths for pair in pairs]
+    if outside := links_outside(gold, lengths):
+        number, (source, target) = outside[0]
+        src, tgt = lengths[number - 1]
+        warn(
+            f"{name}: {counted(len(outside), 'link')} of words that are not there, first"
+            f" {source}-{target} (from 0) of pair {number}, which has {src} and {tgt} words; is it"
+            " of the same tokenisation and the same order of sides?"
+        )
+    rate = alignment_error_rate([set(pair.links) for pair in pairs], gold)
     if as_json:
         figures = asdict(rate)
         return json.dumps({"aer": figures.pop("value"), **figures})

@@ -44,13 +44,13 @@ TERMS_AUGMENT = ("data.terms_augment=0.3",)
             because="the settings without it are shown; give it when you train",
         ),
     ],
-    renamed=[Renamed("-s {KEY=VALUE}", "-S {KEY=VALUE}")],
+    renamed=[Renamed("-s {KEY=VALUE}", "-S {KEY=VALUE}"), Renamed("--resume", "")],
 )
 @click.argument("prepared", type=PathName(path_type=Path, file_okay=False), required=False)
 @group(
     FILES,
     output_option(
-        "Model folder. Interrupted training is resumed.",
+        "Model folder. The same command resumes an interrupted training.",
         type=PathName(path_type=Path, file_okay=False),
         metavar="DIR",
         default=None,

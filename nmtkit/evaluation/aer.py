@@ -109,6 +109,21 @@ def read_gold_links(
     return [_parse_moses_line(row, f"{name}:{n}") for n, row in enumerate(rows, start=1)]
 
 
+def links_outside(
+    gold: Sequence[GoldLinks], lengths: Sequence[tuple[int, int]]
+) -> list[tuple[int, Link]]:
+    """Return the gold links between words that a pair does not have, with its number from 1.
+
+    :param lengths: numbers of source and target words of each pair.
+    """
+    return [
+        (number, link)
+        for number, (links, (src, tgt)) in enumerate(zip(gold, lengths, strict=False), start=1)
+        for link in sorted(links.possible)
+        if link[0] >= src or link[1] >= tgt
+    ]
+
+
 def _parse_moses_line(row: str, location: str) -> GoldLinks:
     sure: set[Link] = set()
     possible: set[Link] = set()

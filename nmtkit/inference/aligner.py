@@ -30,10 +30,11 @@ from nmtkit.inference.link_learning import (
 )
 from nmtkit.inference.scorer import PairName, Score, Scorer, pair_number
 from nmtkit.inference.stream_batching import LinesDone
-from nmtkit.inference.symmetrization import Link, Symmetrization, symmetrize
+from nmtkit.inference.symmetrization import Symmetrization, symmetrize
 from nmtkit.inference.word_alignment import (
     Alignment,
     JoinedTokens,
+    LinkedPair,
     best_sources,
     word_alignment,
 )
@@ -213,7 +214,7 @@ def symmetric_links(
     tokenized: bool = False,
     pair_name: PairName = pair_number,
     rounds: int | None = None,
-) -> Iterator[list[Link]]:
+) -> Iterator[LinkedPair]:
     """Link the words of sentence pairs in both directions, in the order given.
 
     Words may have no link, unless links are those of attention alone.
@@ -222,7 +223,7 @@ def symmetric_links(
         are learned with the attention of one.
     :param method: how the links of both are combined.
     :param rounds: as in `Aligner.align`; 0 needs both aligners.
-    :return: for each pair (source, target), positions from 0, in order.
+    :return: the links of each pair, in order.
     :raises ModelError: the models do not split a pair into the same words.
 
     The other parameters and errors are those of `Aligner.align`.
@@ -247,7 +248,8 @@ def symmetric_links(
             {link for link in alignment.links() if not rounds or alignment.is_linked(link[1])}
             for alignment in (there, back)
         )
-        yield symmetrize(one, {(source, target) for target, source in other}, method)
+        links = symmetrize(one, {(source, target) for target, source in other}, method)
+        yield LinkedPair(links, (len(there.src_words), len(there.tgt_words)))
 
 
 def _same_words(

@@ -6,6 +6,7 @@ searched without, and those again whose translations lack some.
 
 import dataclasses
 import itertools
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -35,6 +36,11 @@ if TYPE_CHECKING:
     from nmtkit.inference.term_likelihood import TermLikelihood
     from nmtkit.inference.terms import LineTerms, TermFinder
     from nmtkit.search.constraints import Constraints
+
+log = logging.getLogger("nmtkit")
+
+LONG_LINE = 1000
+"""Tokens of a line beyond which a warning says that it takes long."""
 
 NBest = list[Hypothesis]
 """The hypotheses of one sentence, best first, or its samples in the order drawn."""
@@ -142,6 +148,12 @@ class WindowSearch:
             self._ensemble.source_tokens(line, tokenized, own)
             for line, own in zip(lines, names, strict=True)
         ]
+        for number, tokens in enumerate(sources, start=first):
+            if (length := max(map(len, tokens))) > LONG_LINE:
+                log.warning(
+                    "line %d: %s tokens: this may take minutes; divide the line, or leave it out",
+                    number, f"{length:,}",
+                )  # fmt: skip
         terms = self._find_terms(lines, sources)
         inputs: Sequence[SourceTokens] = sources
         annotated = [line.annotated for line in terms]

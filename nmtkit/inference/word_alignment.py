@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -61,6 +62,13 @@ class Alignment:
     def moses(self) -> str:
         """Format the hard alignment as Moses does: `0-0 2-1 1-2`, source first."""
         return moses_links(self.links())
+
+
+class LinkedPair(NamedTuple):
+    """The links of a sentence pair: (source, target), from 0; and its numbers of words."""
+
+    links: list[tuple[int, int]]
+    lengths: tuple[int, int]
 
 
 def moses_links(links: Iterable[tuple[int, int]]) -> str:

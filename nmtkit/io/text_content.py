@@ -68,7 +68,16 @@ _SIGNATURES: tuple[tuple[bytes, str, str], ...] = (
 
 _COMPILED = [(re.compile(start, re.DOTALL), what, remedy) for start, what, remedy in _SIGNATURES]
 
-_MARKUP = re.compile(rb"\s*(?:(<!doctype\s+html|<html[\s>])|<\?xml\s)", re.IGNORECASE)
+_MARKUP = re.compile(
+    rb"\s*(?:(?P<html><!doctype\s+html|<html[\s>])|(?P<xml><\?xml\s|<(?:doc|tmx|xliff)[\s>])"
+    rb"|(?P<sgm><(?:src|ref|tst)set\s))",
+    re.IGNORECASE,
+)
+_MARKUP_KINDS = {
+    "html": "a page of HTML, as failed downloads are",
+    "xml": "XML",
+    "sgm": "SGML of a test set of WMT, whose lines stand between <seg> and </seg>",
+}
 
 
 def text_chunks(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
@@ -151,7 +160,7 @@ def check_text(head: bytes, name: str, complete: bool = False) -> None:
         what, remedy = found
         raise DataError(f"{shown_name(name)}: looks like {what}; {remedy.replace('FILE', name)}")
     if markup := _MARKUP.match(head[:200]):
-        kind = "a page of HTML, as failed downloads are" if markup[1] else "XML"
+        kind = _MARKUP_KINDS[str(markup.lastgroup)]
         logger.warning(
             "%s: looks like %s; it is read as lines of plain text", shown_name(name), kind
         )

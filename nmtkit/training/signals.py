@@ -1,4 +1,4 @@
-"""Stop signals: SIGINT and SIGTERM end a training after everything was saved."""
+"""Stop signals: SIGINT, SIGTERM and SIGHUP end a training after everything was saved."""
 
 import logging
 import signal
@@ -9,11 +9,12 @@ from typing import Any
 
 log = logging.getLogger("nmtkit")
 
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""SIGHUP comes when a terminal or a connection is closed, unless `nohup` has it ignored."""
 
 
 class StopSignals:
-    """Context manager that records the first SIGINT or SIGTERM; a second one has its usual effect.
+    """Context manager that records the first stop signal; a second one has its usual effect.
 
     A signal that the process ignores stays ignored: shells start background jobs with SIGINT
     ignored. Outside the main thread nothing is recorded: Python handles signals in the main thread.

@@ -125,8 +125,8 @@ def train(
     :param watcher: is given figures and translations of the dev set as they come, such as
         `report.training_page.TrainingPage`.
     :raises NmtkitError: settings, data or folder do not fit, or another process trains in it.
-    :raises TrainingInterrupted: on SIGINT or SIGTERM; everything is saved, and the same call
-        resumes.
+    :raises TrainingInterrupted: on SIGINT, SIGTERM or SIGHUP; everything is saved, and the same
+        call resumes.
     """
     request = TrainingRequest(
         Path(prepared),

@@ -19,6 +19,7 @@ from nmtkit.model_folder import (
     create_model_folder,
     find_device,
     read_config,
+    shortlists,
 )
 from nmtkit.training.checkpoint import has_checkpoints
 from nmtkit.training.folder_lock import FolderLock, lock_model_folder
@@ -221,6 +222,7 @@ class TrainingFolder:
         )
         record = None if self.parameters is None else self.parameters.record
         check_subword_files(request.prepared, self._manifest)
+        shortlists(request.prepared, self.config.data)  # damage is there, not in the copy
         checksums = data_checksums(request.prepared, self._manifest)
         device = find_device(request.device).type
         planned = request.seconds if self.is_planned else None

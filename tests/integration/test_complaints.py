@@ -167,6 +167,9 @@ def test_gold_links_beyond_the_sentence_count_as_missed(
     result = nmtkit("align", "-m", model, *files, "--gold", tmp_path / "gold")
     assert result.stdout.startswith("AER 0.") or result.stdout.startswith("AER 1.")
     assert "sure 8" in result.stdout
+    assert "gold: 4 links of words that are not there, first 900-900 (from 0) of pair 1" in (
+        result.stderr
+    )
 
 
 def test_a_pipe_gives_the_output_of_a_file(nmtkit: Nmtkit, model: Path, noisy: Path) -> None:

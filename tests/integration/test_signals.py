@@ -1,4 +1,4 @@
-"""SIGTERM and SIGINT make a training save and exit."""
+"""SIGTERM, SIGINT and SIGHUP make a training save and exit."""
 
 import signal
 import subprocess
@@ -41,7 +41,9 @@ def start_training(prepared: Path, folder: Path) -> "subprocess.Popen[str]":
     return process
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)]
+)
 def test_a_signal_saves_and_ends(prepared, nmtkit, tmp_path, number, status):
     process = start_training(prepared, tmp_path / "model")
     second = nmtkit("train", prepared, "--output", tmp_path / "model", *ENDLESS, status=1)

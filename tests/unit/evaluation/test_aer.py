@@ -5,7 +5,12 @@ import random
 import pytest
 
 from nmtkit.errors import DataError
-from nmtkit.evaluation.aer import GoldLinks, alignment_error_rate, read_gold_links
+from nmtkit.evaluation.aer import (
+    GoldLinks,
+    alignment_error_rate,
+    links_outside,
+    read_gold_links,
+)
 
 
 def gold(sure: set[tuple[int, int]], possible: set[tuple[int, int]] | None = None) -> GoldLinks:
@@ -128,3 +133,9 @@ def test_the_number_of_sentences_completes_the_naacl_format() -> None:
 def test_malformed_lines_are_named(lines: list[str], message: str) -> None:
     with pytest.raises(DataError, match=message):
         read_gold_links(lines, name="gold.txt", sentences=4)
+
+
+def test_links_of_words_that_are_not_there_are_found():
+    read = read_gold_links(["0-0 5?1", "", "2-3 2-2", "0-0"])
+    lengths = [(5, 2), (0, 0), (3, 3), (0, 4)]
+    assert links_outside(read, lengths) == [(1, (5, 1)), (3, (2, 3)), (4, (0, 0))]

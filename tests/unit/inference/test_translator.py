@@ -9,6 +9,7 @@ import torch
 
 from nmtkit.config import SearchConfig
 from nmtkit.errors import ConfigError, ModelError
+from nmtkit.inference import window_search
 from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.scorer import Scorer
 from nmtkit.inference.translator import MIN_LINES_PER_CORE, Translator
@@ -121,6 +122,13 @@ def test_lines_without_words_have_empty_translations(translator):
         [best] = n_best
         assert (best.text, best.tokens, best.score, best.finished) == ("", [], 0.0, True)
         assert best.word_alignment is not None and best.word_alignment.links() == []
+
+
+def test_a_very_long_line_is_named_before_it_is_searched(translator, monkeypatch, caplog):
+    monkeypatch.setattr(window_search, "LONG_LINE", 3)
+    list(translator.translate(["a b c", "a b c d", "a"]))
+    (message,) = [text for text in caplog.messages if "this may take minutes" in text]
+    assert message.startswith("line 2: 4 tokens")
 
 
 def test_alignments_have_a_row_for_each_word_and_the_end(translator):

@@ -27,7 +27,7 @@ def test_an_ignored_signal_stays_ignored():
     assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_the_first_signal_is_recorded_and_handlers_are_restored(number):
     before = signal.getsignal(number)
     with StopSignals() as interruption:
