@@ -13,7 +13,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
 from itertools import islice
 
 from nmtkit.errors import DataError
@@ -24,7 +23,7 @@ from nmtkit.preprocessing.corpus_reading import read_corpus
 from nmtkit.preprocessing.languages import language_name, named_language
 from nmtkit.preprocessing.script_check import check_scripts
 from nmtkit.preprocessing.settings import PrepareSettings
-from nmtkit.text.language_identifier import language_identifier
+from nmtkit.text.language_identifier import language_identifier, related_languages
 from nmtkit.text.languages import base_language
 
 CHECKED_PAIRS = 2000
@@ -50,16 +49,6 @@ at least that share like the other."""
 _NOT_TEXT = re.compile(r"<[^<>]*>|\{[^{}]*\}|&#?\w+;|\S*[/\\_=@#$%*<>{}|~^]\S*|\S*\d\S*|\S+\.\S+")
 """Markup, addresses, paths, code and numbers."""
 
-_RELATED = (
-    "af nl", "ar ary arz arb apc acm acq ajp ars aeb", "az azj azb", "be", "bs cnr hbs hr sr sh",
-    "ca oc an", "cs sk", "da nb nn no", "de lb gsw nds bar", "el grc ell", "es an ast ext gl",
-    "fa prs pes tg", "ff fuv", "fr wa gcf gcr ht", "gn gug", "he hbo", "hi ne mr sa mai bho awa",
-    "id jv ms ace bcl zsm su min", "it vec lij fur scn", "ki kik", "kk ky", "kok gom", "ku sdh ckb",
-    "lv ltg lvs", "mk bg", "nso st tn", "om", "pt gl mwl", "rw rn", "sw swh", "tl fil bcl ceb",
-    "tr crh", "tt ba", "uz uzs uzn", "xh zu ss nr", "zh cmn yue wuu hak nan gan hsn lzh",
-)  # fmt: skip
-"""Languages that are not told apart here. A language may be in several groups."""
-
 logger = logging.getLogger("nmtkit")
 
 
@@ -71,7 +60,10 @@ class LanguageCheck:
 
     def __init__(self, src: str, tgt: str) -> None:
         self._tags = (src, tgt)
-        self._related = (_related(base_language(src)), _related(base_language(tgt)))
+        self._related = (
+            related_languages(base_language(src)),
+            related_languages(base_language(tgt)),
+        )
         self._is_reported = False
 
     def check(self, block: PairBlock) -> None:
@@ -113,8 +105,10 @@ class LanguageCheck:
         related, tag = self._related[side], self._tags[side]
         if not _known_languages() & related or _has_unusual_script(tag):
             return
-        other = max(shares, key=lambda language: _share(shares, _related(language)), default="")
-        share = _share(shares, _related(other))
+        other = max(
+            shares, key=lambda language: _share(shares, related_languages(language)), default=""
+        )
+        share = _share(shares, related_languages(other))
         if _share(shares, related) > MAX_OWN or share < MIN_OTHER:
             return
         option = ("-s", "-t")[side]
@@ -141,13 +135,6 @@ def _has_unusual_script(tag: str) -> bool:
     """Return whether a tag has a script that the identifier may not know for its language."""
     script = re.search("-([A-Z][a-z]{3})(-|$)", tag)
     return script is not None and script[1] not in ("Hans", "Hant") and base_language(tag) != "sr"
-
-
-@cache
-def _related(language: str) -> frozenset[str]:
-    """Return the languages that are not told from one, and itself."""
-    groups = (set(group.split()) for group in _RELATED)
-    return frozenset({language}.union(*(group for group in groups if language in group)))
 
 
 def _share(shares: Counter[str], languages: frozenset[str]) -> float:

@@ -35,8 +35,11 @@ def upper(word: str, language: str) -> str:
 
 
 def capitalize(word: str, language: str) -> str:
-    """Return a word with its first letter as a capital."""
-    return upper(word[:1], language) + word[1:]
+    """Return a word with a capital first; in Georgian text, which has none, the word itself."""
+    if language == "nl" and word.startswith("ij"):
+        return f"IJ{word[2:]}"
+    first = word[:1].translate(_DOTTED) if language in _TURKIC else word[:1]
+    return first.title() + word[1:]
 
 
 class CaseMarkers:

@@ -69,7 +69,12 @@ class Detokenizer:
             and not rules.joined[0]
             and not rules.joined[-1]
             and MARKERS.isdisjoint(word)
+            and self.keeps_blanks(word)
         )
+
+    def keeps_blanks(self, word: str) -> bool:
+        """Return whether the blanks around a word never depend on its letters."""
+        return self._rules.keeps_blanks(word)
 
     def mark(self, tokens: Sequence[str], line: str) -> list[str]:
         """Put spacing markers where this detokenizer would not restore a line.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from nmtkit.config import Side as Side
 from nmtkit.config import TextConfig
 from nmtkit.text.case_markers import CaseMarkers, capitalize
+from nmtkit.text.languages import base_language
 from nmtkit.text.markers import CAPITAL, HYPHEN, UPPER, spacing, without_markers
 from nmtkit.text.names import PLACEHOLDERS, Names, load_names, mask
 from nmtkit.text.normalizer import Normalizer
@@ -292,7 +293,7 @@ class TextPipeline:
 
     def capitalized(self, phrase: str) -> str:
         """Return a phrase with a capital, as at the beginning of a sentence."""
-        return capitalize(phrase, self._language)
+        return capitalize(phrase, base_language(self._language))
 
     def word_boundaries(self, tokens: Iterable[str]) -> list[tuple[bool, bool]]:
         """Return for each token of the vocabulary whether it opens a word, and goes on with one.

@@ -12,6 +12,7 @@ from nmtkit.text.protected import (
     ENTITY,
     IDENTIFIER,
     NOT_IN_URL,
+    OTHER_STOPS,
     PATH,
     PERCENT_NUMBER,
     SCHEME,
@@ -59,10 +60,21 @@ _SPACED = "\x00-\u0dff\u1e00-\u1fff"
 """Where scripts have blanks between words: up to Sinhala, and more of Latin and Greek. Korean has
 blanks, but not before particles. Classes of few characters are compiled quickly."""
 
+_MARKS = (
+    "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
+    "\u0711-\u074a\u07a6-\u07b0\u0900-\u0903\u093a-\u094f\u0951-\u0957\u0962\u0963\u0981-\u0983\u09bc-\u09d7"
+    "\u0a01-\u0a03\u0a3c-\u0a51\u0a70-\u0a83\u0abc-\u0acd\u0b01-\u0b03\u0b3c-\u0b57\u0b82\u0bbe-\u0bcd"
+    "\u0c00-\u0c04\u0c3c-\u0c56\u0c81-\u0c83\u0cbc-\u0cd6\u0d00-\u0d03\u0d3b-\u0d4d\u0d81-\u0d83\u0dca-\u0ddf"
+    "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece\u0f71-\u0f84\u0f86-\u0fbc\u102b-\u103e"
+    "\u1056-\u1059\u17b4-\u17d3\u1ab0-\u1aff\u1dc0-\u1dff\u200c\u200d\u3099\u309a\ufe00-\ufe0f\ufe20-\ufe2f"
+)
+"""Combining marks and joiners of living scripts, which belong to the letter before; some letters of
+these scripts are among them."""
+
 _WORD = rf"(?:(?!\W)[{_SPACED}])"
 _EDGE = rf"(?:(?<!{_WORD})(?={_WORD})|(?<={_WORD})(?!{_WORD}))"
-_UNSPACED = rf"(?:(?!\W)[^{_SPACED}])"
-"""A letter that stands beside other text without a blank."""
+_UNSPACED = rf"(?:(?!\W)[^{_SPACED}][{_MARKS}]*+)"
+"""A letter that stands beside other text without a blank, with its marks."""
 
 
 def _in_any_script(pattern: str) -> str:
@@ -78,8 +90,8 @@ def _in_any_script(pattern: str) -> str:
 
 
 _WIDE = "\u3001-\u3004\u3008-\u301f\uff01-\uff0f\uff1a-\uff1f"
-_IN_URL = rf"(?:(?!{_UNSPACED})[^{NOT_IN_URL}{_WIDE}()])"
-_URL_PART = rf"(?:(?![.,;:!?\]]){_IN_URL}|\({_IN_URL}*\)|(?<=[/=#_-]){_UNSPACED}+)"
+_IN_URL = rf"(?:(?!(?!\W)[^{_SPACED}])[^{NOT_IN_URL}{OTHER_STOPS}{_WIDE}()])"
+_URL_PART = rf"(?:(?![.,;:!?\]]){_IN_URL}|\({_IN_URL}*\)|(?<=[/=#_-]){_UNSPACED}++)"
 _WHOLE_URL = (
     rf"{_in_any_script(SCHEME)}"
     rf"(?:{_URL_PART}|[).,;:!?\]]|\((?!{_IN_URL}*\)))*{_URL_PART}"
@@ -106,7 +118,7 @@ _PLACEHOLDERS = (
 """Models tokenize without the first eight kinds."""
 
 _FILE_NAME = (
-    rf"(?:\b[\w-]{{1,100}}|(?<!{_UNSPACED}){_UNSPACED}+)"
+    rf"(?:\b[\w-{_MARKS}]{{1,100}}|(?<![^\W{_SPACED}{_MARKS}]){_UNSPACED}+)"
     r"\.(?:[a-z]{2,4}[0-9]?|[A-Z]{2,4})\b(?![\w.])"
 )
 _UNIT = (

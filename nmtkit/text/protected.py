@@ -14,6 +14,12 @@ TAG = rf"</?[A-Za-z][\w:.-]*(?:\s+{_NAME}={_VALUE}(?:\s+{_NAME}(?:={_VALUE})?)*)
 
 ENTITY = r"&(?:[A-Za-z][A-Za-z0-9]{1,31}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});"
 SCHEME = r"(?:[a-z][a-z0-9+.-]{1,15}://|\bwww\.|\bmailto:)"
+OTHER_STOPS = (
+    "\u0589\u060c\u061b\u061f\u06d4\u0964\u0965\u104a\u104b\u1362-\u1368\u17d4\u17d5\u2026"
+)
+"""Signs that end sentences in Armenian, Arabic, Indic, Burmese, Ethiopic and Khmer text, their
+commas, and the ellipsis, for a class of a regular expression."""
+
 NOT_IN_URL = r"\s<>\"'`«»“”„‘’{}|\\^"
 _URL = rf"{SCHEME}[^{NOT_IN_URL}]+"
 EMAIL = r"\b[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+"
@@ -33,7 +39,7 @@ IDENTIFIER = r"\b[A-Za-z0-9]+(?:_+[A-Za-z0-9]+)+\b"
 _SIGNS = (
     ENTITY,
     EMAIL,
-    rf"{_URL}(?<![.,;:!?)\]])",
+    rf"{_URL}(?<![.,;:!?)\]{OTHER_STOPS}])",
     BRACES,
     VARIABLE,
     _PERCENT,

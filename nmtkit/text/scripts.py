@@ -39,8 +39,8 @@ _IDEOGRAPHS = re.compile(f"[{IDEOGRAPHIC}]")
 _KANA = re.compile(f"[{KANA}]")
 _ALPHABETIC = re.compile(f"[{UNSPACED_ALPHABETIC}]")
 _UNSPACED = re.compile(f"[{IDEOGRAPHIC}{KANA}{UNSPACED_ALPHABETIC}]")
-_JOINERS = "\u200c\u200d"
-WORD_JOINERS = f"_{_JOINERS}"
+JOINERS = "\u200c\u200d"
+WORD_JOINERS = f"_{JOINERS}"
 """Characters that belong to words though they are no letters, marks or digits."""
 
 MAX_UNSPACED_SHARE = 0.05
@@ -85,7 +85,7 @@ def why_not_words(lines: Iterable[str]) -> str | None:
     counts = Counter("".join(lines))
     letters = unspaced = marks = 0
     for character, count in counts.items():
-        if unicodedata.category(character)[0] == "M" or character in _JOINERS:
+        if unicodedata.category(character)[0] == "M" or character in JOINERS:
             marks += count
         elif character.isalpha():
             letters += count

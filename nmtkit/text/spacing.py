@@ -95,6 +95,11 @@ class Line:
             parts += [word] if joined or not parts else [" ", word]
         return "".join(parts)
 
+    @classmethod
+    def keeps_blanks(cls, word: str) -> bool:
+        """Return whether the blanks around a word never depend on its letters."""
+        return True
+
     def is_local(self, index: int) -> bool:
         """Return whether the rule of a word depends on no word outside this sequence.
 

@@ -180,7 +180,8 @@ class Tokenizer:
         if self._is_western and not _WESTERN.issuperset(word):
             self._use_all_characters()
         if self._plain.issuperset(word) and ".." not in word and (word != "." or not before):
-            return word
+            is_sure = self._detokenizer is None or self._detokenizer.keeps_blanks(word)
+            return word if is_sure else word + _UNSURE
         if (before and word[0] == "'") or _CONTROL.search(word):
             return ""
         tokens = self._apply_rules(f"{before}{word}{after}")

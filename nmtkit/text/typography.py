@@ -188,6 +188,11 @@ class General(Line):
 class EastAsian(General):
     """The rules of Chinese and Japanese: no blank between their characters."""
 
+    @classmethod
+    def keeps_blanks(cls, word: str) -> bool:
+        """Return False if a wide character begins or ends a word: its blanks are taken off."""
+        return not any(map(_EAST_ASIAN.match, (word[0], word[-1])))
+
     def __init__(self, words: list[str]) -> None:
         super().__init__(words)
         for index in range(1, len(words)):

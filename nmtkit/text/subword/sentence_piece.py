@@ -9,6 +9,7 @@ unknown, and no piece holds whitespace: blanks aside, whitespace is never learne
 import io
 import logging
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -20,7 +21,7 @@ from nmtkit.io.atomic import atomic_file
 from nmtkit.io.inputs import Source, open_source
 from nmtkit.special_symbols import SPECIAL_WORDS
 from nmtkit.text.memo import Memo
-from nmtkit.text.scripts import WORD_JOINERS, is_spaced, unspaced_characters
+from nmtkit.text.scripts import JOINERS, WORD_JOINERS, is_spaced, unspaced_characters
 
 BLANK = "▁"
 """Stands for a blank in pieces."""
@@ -268,7 +269,7 @@ class SentencePiece:
         """Return the words of a sentence from its pieces, and for each piece its word's index.
 
         A word begins at a blank and at punctuation. Where a script writes no blanks, each piece is
-        a word.
+        a word, but none begins with a combining mark or at a joiner.
         """
         words: list[str] = []
         indices: list[int] = []
@@ -302,9 +303,17 @@ def _text(data: bytes | bytearray) -> str:
 
 def _continues(word: str, text: str) -> bool:
     """Return whether a piece's text belongs to the word before it."""
-    if not text or word == " ":
+    if not text or word == " " or word[-1] in JOINERS:
         return True
-    return is_spaced(word[-1]) and is_spaced(text[0])
+    if _belongs(text[0]):
+        return True
+    base = next((character for character in reversed(word) if not _belongs(character)), "a")
+    return is_spaced(base) and is_spaced(text[0])
+
+
+def _belongs(character: str) -> bool:
+    """Return whether a character belongs to the one before, whatever the script."""
+    return unicodedata.category(character)[0] == "M" or character in JOINERS
 
 
 def _bytes_of(text: str) -> list[str]:

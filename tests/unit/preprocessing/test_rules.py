@@ -115,6 +115,23 @@ def test_the_language_of_a_line_is_looked_at_on_request() -> None:
     assert broken_rule(lines("en", "de", *pair), limits) is None
 
 
+@pytest.mark.parametrize(
+    ("language", "line"),
+    [
+        ("nb", "Hunden løper over den grønne engen foran huset vårt hver morgen."),
+        ("cmn", "今天早上那只狗在我们家门前的绿色草地上奔跑，孩子们在旁边看着它。"),
+        ("sr-Latn", "Pas trči preko zelene livade ispred naše kuće svakog jutra."),
+    ],
+)
+def test_the_language_rule_knows_languages_by_other_codes(language: str, line: str) -> None:
+    pytest.importorskip("py3langid")
+    limits = rule_limits("none", {"language": True})
+    assert broken_rule(lines(language, language, line, line), limits) is None
+    english = "The dog runs over the green meadow in front of our house."
+    broken = broken_rule(lines(language, language, line, english), limits)
+    assert broken and broken[0] == "language"
+
+
 def test_the_language_rule_refuses_languages_that_it_does_not_know() -> None:
     pytest.importorskip("py3langid")
     rules = {"language": 0.9}

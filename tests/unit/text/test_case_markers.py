@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from nmtkit.text.case_markers import CaseMarkers
+from nmtkit.text.case_markers import CaseMarkers, capitalize
 from nmtkit.text.markers import JOINED
 
 WORDS = st.sampled_from(
@@ -36,6 +36,26 @@ def test_undoing_restores_any_words(words: list[str], language: str) -> None:
 )
 def test_words_with_capitals_get_a_marker(language: str, words: str, marked: str) -> None:
     assert CaseMarkers(language).apply(words) == marked
+
+
+@pytest.mark.parametrize(
+    ("word", "language", "capital"),
+    [
+        ("és", "fr", "És"),
+        ("და", "ka", "და"),  # Georgian has no capitals in running text
+        ("ijs", "nl", "IJs"),
+        ("ijs", "de", "Ijs"),
+        ("ǆep", "hr", "ǅep"),
+        ("ﬁre", "en", "Fire"),
+        ("istanbul", "tr", "İstanbul"),
+        ("ılık", "az", "Ilık"),
+        ("", "en", ""),
+    ],
+)
+def test_the_first_letter_is_a_capital_of_the_language(
+    word: str, language: str, capital: str
+) -> None:
+    assert capitalize(word, language) == capital
 
 
 def test_markers_of_spacing_pass_between_a_marker_and_its_word() -> None:

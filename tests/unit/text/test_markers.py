@@ -24,9 +24,12 @@ SIGNS += [
     "{n}",
     "&amp;",
     "3,5",
+    "你好",
+    "の",
+    "。",
 ]
 LINES = st.lists(st.sampled_from(SIGNS) | st.characters(exclude_categories=["Cs"]), max_size=14)
-LANGUAGES = ("en", "fr", "de", "tr", "sv", "it")
+LANGUAGES = ("en", "fr", "de", "tr", "sv", "it", "zh", "ja")
 
 
 def rules(language: str, hyphens: bool, escape: bool) -> tuple[Tokenizer, Detokenizer]:
@@ -60,6 +63,7 @@ def normal(line: str) -> str:
 )
 @example("￭ ⇧x ␣ a ￭b ⍽202f", ("de", False, True))
 @example("a &amp; b &#39; AT&T", ("en", False, True))
+@example("你好 世界 a 你“ 好", ("zh", False, False))
 @example("M. Snowden a dit : « Non\u00a0! »", ("fr", False, False))
 def test_the_tokens_of_any_line_give_it_back(line: str, kind: tuple[str, bool, bool]) -> None:
     tokenizer, detokenizer = RULES[kind]

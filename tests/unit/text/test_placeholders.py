@@ -63,3 +63,21 @@ def test_names_may_have_letters_without_blanks(text: str) -> None:
 )
 def test_plain_text_has_no_placeholder(text: str) -> None:
     assert PLACEHOLDER_PATTERN.findall(text) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["रिपोर्ट.txt", "প্রতিবেদন.pdf", "ที่พัก.txt", "gu\u0308nther.txt", "குறிப்பு.txt", "മലയാളം.txt"]
+    + [
+        f"https://th.wikipedia.org/wiki/{page}"
+        for page in ("กรุงเทพมหานคร", "မြန်မာ", "ភ្នំពេញ", "हिन्दी")
+    ],
+)
+def test_marks_belong_to_the_letters_of_names_and_addresses(name: str) -> None:
+    assert PLACEHOLDER_PATTERN.findall(f"x {name} y") == [name]
+
+
+@pytest.mark.parametrize("sign", [*".,;:!?。，？", *"।،؟۔။።…"])
+def test_an_address_ends_before_the_sign_of_its_sentence(sign: str) -> None:
+    address = "https://ex.org/a"
+    assert PLACEHOLDER_PATTERN.findall(f"{address}{sign} b") == [address]

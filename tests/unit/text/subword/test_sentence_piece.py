@@ -111,6 +111,20 @@ def test_words_of_pieces(model: SentencePiece) -> None:
     assert len(indices) == len(pieces_of(model, "the cats, 今天很冷。 xé 12"))
 
 
+@pytest.mark.parametrize(
+    ("pieces", "words"),
+    [
+        (["▁می", "\u200c", "خواهم"], ["می\u200cخواهم"]),
+        (["น", "ี", "้", "ด"], ["นี้", "ด"]),
+        (["か", "\u3099", "く"], ["か\u3099", "く"]),
+        (["☎", "\ufe0f", "a"], ["☎\ufe0f", "a"]),
+        (["▁ශ", "්", "\u200d", "රී"], ["ශ්\u200dරී"]),
+    ],
+)
+def test_no_word_begins_with_a_mark_or_at_a_joiner(pieces: list[str], words: list[str]) -> None:
+    assert SentencePiece.join(pieces)[0] == words
+
+
 def test_order_of_counting_does_not_matter(model: SentencePiece) -> None:
     items = list(COUNTS.items())
     random.Random(1).shuffle(items)
