@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from nmtkit.errors import ConfigError
 from nmtkit.extras import install_command
-from nmtkit.text.languages import base_language
+from nmtkit.text.languages import CHINESE, EAST_ASIAN, base_language
 
 DEFAULT = "13a"
 """The tokeniser of the WMT tables, for languages that separate words by spaces (Post 2018)."""
@@ -38,10 +38,8 @@ TOKENIZERS = (
 )
 """SacreBLEU's names; `spm` is the old name of flores101."""
 
-CHINESE = frozenset(["zh", "zho", "chi", "cmn", "yue", "wuu", "nan", "hak", "gan", "hsn", "lzh"])
-WITHOUT_SPACES = CHINESE | frozenset(
+WITHOUT_SPACES = EAST_ASIAN | frozenset(
     [
-        *("ja", "jpn"),
         *("th", "tha", "lo", "lao", "km", "khm", "my", "mya", "bur", "shn"),
         *("bo", "bod", "tib", "dz", "dzo"),
     ]

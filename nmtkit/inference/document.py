@@ -26,7 +26,7 @@ from nmtkit.inference.markup_translator import MarkupTranslator, own_table, read
 from nmtkit.inference.translation import Translation
 from nmtkit.inference.translator import Translator
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
-from nmtkit.text.languages import WITHOUT_SPACES, base_language
+from nmtkit.text.languages import EAST_ASIAN, base_language
 from nmtkit.text.marked_sentences import MarkedSentence, MarkedSentences, split_marked
 from nmtkit.text.markup import MarkedText
 from nmtkit.text.translation_table import TranslationTable
@@ -127,7 +127,7 @@ class _DocumentTranslator:
         self._document, self._translator, self._options = document, translator, options
         self._keepers = keepers
         self._warnings = list(document.warnings)
-        self._spaced = base_language(options.tgt_language) not in WITHOUT_SPACES
+        self._spaced = base_language(options.tgt_language) not in EAST_ASIAN
 
     def translate(self, process_group: ProcessGroup) -> TranslatedDocument:
         """Return the translated file."""

@@ -11,8 +11,11 @@ _MOSES_LANGUAGES = frozenset(
 )
 """Languages with non-breaking prefixes or letters of their own in Moses."""
 
-WITHOUT_SPACES = frozenset("cmn ja wuu yue zh".split())
-"""Languages without a space between two sentences."""
+CHINESE = frozenset("zh zho chi cmn yue wuu nan hak gan hsn lzh".split())
+"""Codes of Chinese and its languages (ISO 639)."""
+
+EAST_ASIAN = CHINESE | {"ja", "jpn"}
+"""Languages without spaces between words, nor between sentences."""
 
 _RULES_OF = {"cmn": "zh", "ekk": "et", "lvs": "lv", "ory": "or"}
 """Languages -> the macrolanguage whose rules they share."""

@@ -9,6 +9,7 @@ import re
 from functools import lru_cache
 from typing import ClassVar
 
+from nmtkit.text.languages import EAST_ASIAN
 from nmtkit.text.spacing import English, French, Line
 
 BLANK_BEFORE_PERCENT = frozenset(
@@ -207,5 +208,5 @@ def line_class(language: str) -> type[Line]:
     """Return the rules of a language."""
     if language in ("en", "fr"):
         return English if language == "en" else French
-    base = EastAsian if language in ("zh", "ja", "cjk", "yue") else General
+    base = EastAsian if language in EAST_ASIAN or language == "cjk" else General
     return type("Rules", (base,), {"language": language})
