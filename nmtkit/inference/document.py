@@ -20,6 +20,7 @@ from nmtkit.documents.formats import FORMATS as FORMATS
 from nmtkit.documents.formats import format_of as format_of
 from nmtkit.documents.formats import parse_document
 from nmtkit.documents.inline import parse_segment
+from nmtkit.documents.markdown_emphasis import with_visible_emphasis
 from nmtkit.documents.markdown_inline import EMPHASIS
 from nmtkit.errors import refuse_other
 from nmtkit.inference.markup_translator import MarkupTranslator, own_table, read_patterns
@@ -213,6 +214,8 @@ class _DocumentTranslator:
         else:
             left_out = EMPHASIS if segment.syntax is Syntax.MARKDOWN else None
             text, lost = self._keeper(segment).place(sentence.marked, translation, left_out)
+            if left_out is not None:
+                text = with_visible_emphasis(text)
             for element in lost:
                 tag = element.opening[:60] or element.closing[:60]
                 is_sign = left_out is not None and left_out.fullmatch(element.opening)
