@@ -3,8 +3,8 @@
     theta(a) = (1 - a) theta_old + a theta_new
 
 Between a = 0 and 1 what is won on the corrections and what is lost elsewhere do not change alike:
-the loss grows about with the square of a at first. The point with the largest gain is chosen among
-those whose loss is allowed.
+the loss grows with a power of a, about the third (`bench/NOTEBOOK.md`). The point with the largest
+gain is chosen among those whose loss is allowed.
 """
 
 import math
@@ -16,7 +16,13 @@ import torch
 from nmtkit.io.parameters import Parameters
 
 STEP = 0.75
-"""Factor of the next smaller point that is tried."""
+"""Factor of the next smaller point that is tried while nothing is lost."""
+
+POWER, LEAST_POWER, GREATEST_POWER = 3.0, 1.0, 6.0
+"""Power of the point with which the loss grows: the first guess, and bounds of that measured."""
+
+LARGEST_FACTOR, MARGIN = 0.9, 0.95
+"""Largest factor of a point after one that loses too much; share of the safe loss to aim at."""
 
 MIN_POINT = 0.1
 """Smallest point that is tried; there hardly anything is learned."""
@@ -79,9 +85,9 @@ def next_point(trials: list[Trial], safe: float) -> float | None:
     point and the next larger one that was tried, if one above has lost too much.
     """
     last, best = trials[-1], best_trial(trials, safe)
-    if best is None:  # the loss grows about with the square
-        point = last.point * min(STEP, math.sqrt(STEP * safe / last.loss))
-        point = max(point, MIN_POINT)
+    if best is None:
+        factor = (MARGIN * safe / last.loss) ** (1 / _power(trials))
+        point = max(last.point * min(LARGEST_FACTOR, factor), MIN_POINT)
         return point if point < last.point else None
     above = {trial.point: trial.loss for trial in trials if trial.point > best.point}
     too_large = any(loss > safe for loss in above.values())
@@ -90,6 +96,15 @@ def next_point(trials: list[Trial], safe: float) -> float | None:
     if best is last and not too_large and STEP * best.point >= MIN_POINT:
         return STEP * best.point
     return None
+
+
+def _power(trials: list[Trial]) -> float:
+    """Return the power of the point with which the loss grows, by the last two points."""
+    if len(trials) < 2:
+        return POWER
+    before, last = trials[-2:]
+    ratio = math.log(before.loss / last.loss) / math.log(before.point / last.point)
+    return min(max(ratio, LEAST_POWER), GREATEST_POWER)
 
 
 def best_trial(trials: list[Trial], safe: float) -> Trial | None:

@@ -40,6 +40,21 @@ def test_the_loss_at_the_point_is_allowed(loss, power):
     assert trial.point == 1.0 or trial.loss > 0.2 * SAFETY or trial.point < 2 * MIN_POINT
 
 
+@pytest.mark.parametrize("power", [1, 2, 3, 4])
+@pytest.mark.parametrize("loss", [1.0, 1.7, 4.0])
+def test_three_points_find_most_of_the_gain(loss, power):
+    """There is time for about three; what is won grows with the point."""
+    tried = []
+
+    def measure(point):
+        tried.append(point)
+        return Trial(point, 10 * point, loss * point**power)
+
+    trial = search_point(measure, 1.0, lambda: len(tried) < 3)
+    assert trial.loss <= SAFETY
+    assert trial.point >= 0.8 * min(1.0, (SAFETY / loss) ** (1 / power))
+
+
 @pytest.mark.parametrize("allowed", [0.0, 0.001])
 def test_the_smallest_point_is_tried_before_giving_up(allowed):
     tried = []
