@@ -36,10 +36,11 @@ _PHRASE_END = re.compile(rf"[{_COMMAS}]")
 _PARTICLE = re.compile(r"[\u3041-\u3096][^\u3041-\u3096]")
 _CODE = re.compile(r"<[^<>]*>|\{\\[^{}]*\}")
 _WORD_JOINER = "\u2060"
+"""Stands for each character of a code: it has no width, and a line is not divided beside it."""
 
 
 class _Place(NamedTuple):
-    """Where a line may be divided: offsets of the blank there.
+    """Where a line may be divided: offsets of the blank there, if there is one.
 
     penalty: how much farther from the goal a place without one may be, in widths of a line.
     """
