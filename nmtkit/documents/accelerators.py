@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from nmtkit.text.characters import is_cased
 from nmtkit.text.placeholders import PLACEHOLDER_PATTERN
 
 SIGNS = "&_~"
@@ -69,15 +70,10 @@ def put_accelerator(text: str, accelerator: Accelerator) -> str:
     ]
     same = [index for index in free if text[index].casefold() == letter.casefold()]
     beginnings = [index for index in same if not text[index - 1 : index].isalnum()]
-    latin = [index for index in free if text[index].isascii() or _is_cased(text[index])]
+    latin = [index for index in free if text[index].isascii() or is_cased(text[index])]
     for indices in (beginnings, same, latin):
         if indices:
             return f"{text[: indices[0]]}{sign}{text[indices[0] :]}"
     ending = _ENDING.search(text)
     position = ending.start() if ending else len(text)
     return f"{text[:position]}({sign}{letter.upper()}){text[position:]}"
-
-
-def _is_cased(character: str) -> bool:
-    """Return whether a letter is of a script with capital letters, as on keyboards."""
-    return character.lower() != character.upper()

@@ -19,6 +19,15 @@ from nmtkit.documents.document import (
     Write,
 )
 from nmtkit.documents.encoding import LINE, decode, legacy_encoding, newline_of
+from nmtkit.documents.line_division import divided_line
+from nmtkit.text.characters import is_small
+from nmtkit.text.punctuation import (
+    CLOSING_QUOTES,
+    DIRECTION_MARKS,
+    SENTENCE_SIGNS,
+    UNSPACED_SIGNS,
+)
+from nmtkit.text.scripts import unwrapped
 from nmtkit.text.sentences import Lines
 
 MAX_JOINED = 6
@@ -28,7 +37,10 @@ _TIME = re.compile(r"\s*[0-9][0-9:,.\s]*-->")
 _NUMBER = re.compile(r"\s*[0-9]+\s*\Z")
 _POSITION = re.compile(r"(?:\{\\[^{}]*\})+")
 _CONTINUED = "<?subtitle?>"
-_ENDED = re.compile(r"[.!?:;。！？♪\])]['\"”’»)\]]*(?:</[^<>]*>)*\Z")
+_ENDED = re.compile(
+    rf"(?!…)[{SENTENCE_SIGNS}{UNSPACED_SIGNS}:;♪\])]"
+    rf"[“‘«‹{CLOSING_QUOTES}{DIRECTION_MARKS}]*(?:</[^<>]*>)*\Z"
+)
 
 
 class _Subtitle(NamedTuple):
@@ -103,7 +115,7 @@ def _goes_on(subtitle: _Subtitle, following: _Subtitle) -> bool:
     if _CONTINUED in subtitle.text or _CONTINUED in following.text:
         return False
     text = re.sub(r"^(?:<[^<>]*>|\.{3}|…|\s)+", "", following.text)
-    return text[:1].islower() and not _ENDED.search(subtitle.text)
+    return is_small(text[:1]) and not _ENDED.search(subtitle.text)
 
 
 def _segment(group: Sequence[_Subtitle], newline: str) -> Segment:
@@ -138,21 +150,8 @@ def balanced_lines(text: str, most: int) -> list[str]:
     """
     lines = [" ".join(line.split()) for line in text.split("\n") if line.strip()]
     if len(lines) > most:
-        lines = [" ".join(lines)]
+        lines = [" ".join(unwrapped("\n".join(lines)).split())]
     if lines and len(lines) < most:
         widest = max(range(len(lines)), key=lambda number: columns(lines[number]))
-        lines[widest : widest + 1] = _divided(lines[widest], most - len(lines) + 1)
-    return lines
-
-
-def _divided(line: str, most: int) -> list[str]:
-    """Divide a line into some of about the same width."""
-    lines: list[str] = []
-    limit = columns(line) / most
-    for word in line.split(" "):
-        is_full = lines and columns(lines[-1]) + columns(word) / 2 > limit
-        if not lines or (is_full and len(lines) < most):
-            lines.append(word)
-        else:
-            lines[-1] += f" {word}"
+        lines[widest : widest + 1] = divided_line(lines[widest], most - len(lines) + 1)
     return lines

@@ -47,6 +47,7 @@ from nmtkit.text.markup_placement import (
 )
 from nmtkit.text.markup_symbols import has_symbols, with_symbols
 from nmtkit.text.placeholders import PLACEHOLDER_PATTERN, SIGN_PATTERN
+from nmtkit.text.scripts import unwrapped
 from nmtkit.text.symbol_placement import without_symbols, written_places
 from nmtkit.text.translation_table import TranslationTable
 
@@ -147,13 +148,15 @@ class MarkupTranslator:
     def source_text(self, marked: MarkedText) -> str:
         """Return what the models read of a line: with symbols of its elements, if they know all.
 
-        Blanks beside one another are one, as browsers show them.
+        Blanks beside one another are one, as browsers show them. A line break within Chinese text
+        and the like is none.
 
         :param marked: the line, taken apart.
         """
         text = with_symbols(marked) if self._symbols and marked.text.strip() else None
         unknown = SYMBOLS - self._symbols
         text = marked.text if text is None or unknown.intersection(text) else text
+        text = unwrapped(text)
         return text if self._markup is None else _BLANKS.sub(" ", text).strip(" ")
 
     def restore(self, marked: MarkedText, translation: Translation) -> str:

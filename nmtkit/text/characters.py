@@ -136,3 +136,56 @@ def reattach_marks(text: str) -> str:
 def has_loose_marks(line: str) -> bool:
     """Return whether a word of a line begins with a combining mark."""
     return _cuts().search(line) is not None
+
+
+def is_cased(character: str) -> bool:
+    """Return whether a letter is of a script with capital letters, as on keyboards."""
+    return character.lower() != character.upper()
+
+
+def is_small(character: str) -> bool:
+    """Return whether a character is a letter that would be a capital at the start of a sentence.
+
+    Georgian letters have capitals, but only for text that is all in capitals; Unicode says so by
+    letting them stay as they are in titles.
+    """
+    return character.islower() and character.title() != character
+
+
+_FLAG_LETTERS = "".join(map(chr, range(0x1F1E6, 0x1F200)))
+_EXTENDING = re.compile(
+    "[\u200c\u200d\u0e30\u0e32\u0e33\u0e45\u0eb0\u0eb2\u0eb3\u1160-\u11ff\ud7b0-\ud7fb\uff9e\uff9f"
+    f"\U000e0020-\U000e007f{_OTHER_MARKS}]"
+)
+"""Characters that belong to the one before but are no combining marks to Unicode: joiners, vowels
+of Thai and Lao, medial and final jamo, voice marks of narrow kana, tags and skin tones."""
+
+_LEADING = re.compile(f"[{ZERO_WIDTH_JOINER}\u0e40-\u0e44\u0ec0-\u0ec4]")
+"""Characters to which the next one belongs: joiner, and vowels of Thai and Lao before a letter."""
+
+_VIRAMA = 9
+"""Class of the signs that bind two consonants."""
+
+
+def is_grapheme_boundary(text: str, offset: int) -> bool:
+    """Return whether a text may be divided at an offset without cutting what looks like one letter.
+
+    Stricter than Unicode's annex 29 in the scripts of India and South-East Asia, where a
+    consonant stays with its vowel signs, also those in front of it, and with the one below.
+    """
+    if not 0 < offset < len(text):
+        return True
+    before, after = text[offset - 1], text[offset]
+    if before.isascii() and after.isascii():
+        return True
+    if _is_mark(after) or _EXTENDING.match(after) or _LEADING.match(before):
+        return False
+    if unicodedata.combining(before) == _VIRAMA and after.isalpha():
+        return False
+    return not (after in _FLAG_LETTERS and _is_in_flag(text, offset))
+
+
+def _is_in_flag(text: str, offset: int) -> bool:
+    """Return whether an offset before a letter of a flag is between its two letters."""
+    before = text[:offset]
+    return (len(before) - len(before.rstrip(_FLAG_LETTERS))) % 2 == 1

@@ -10,10 +10,20 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from nmtkit.text.characters import is_small
 from nmtkit.text.markup import LINE_BREAK, Atom, Element, MarkedText, TagEvent, tag_events
+from nmtkit.text.punctuation import (
+    CLOSING_QUOTES,
+    DIRECTION_MARKS,
+    SENTENCE_SIGNS,
+    UNSPACED_SIGNS,
+)
+from nmtkit.text.scripts import is_spaced
 from nmtkit.text.sentences import Lines, Span, find_sentences
 
-_ENDED = re.compile(r"[.!?…。！？｡][\"'”’»)」』）]*\Z")
+_ENDED = re.compile(
+    rf"[{SENTENCE_SIGNS}{UNSPACED_SIGNS},;、，；][“‘«‹{CLOSING_QUOTES}{DIRECTION_MARKS}]*\Z"
+)
 _BREAK = re.compile(
     rf"{LINE_BREAK.pattern}|<(?:hr|lb)\b|<mrk\b[^<>]*\bmtype\s*=\s*[\"']seg\b|</mrk", re.I
 )
@@ -48,19 +58,25 @@ class MarkedSentences:
         for sentence, text in zip(self.sentences, translations, strict=True):
             is_changed = text != sentence.source
             before = sentence.before
-            if is_changed and last is not None and _ENDED.search(last.marked.text):
-                before = _with_space(before, spaced)
+            if is_changed and last is not None:
+                before = _separator(before, last.marked.text, sentence.marked.text, spaced)
             parts += [before, text]
             last = sentence if is_changed else None
         return "".join([*parts, self.after])
 
 
-def _with_space(between: str, spaced: bool) -> str:
-    """Return what stands between two sentences, with a space as another language needs it."""
-    has_space = any(character.isspace() for character in between)
-    if has_space and not spaced and between.isspace() and "\n" not in between:
-        return ""
-    if has_space or not spaced or _BREAK.search(between):
+def _separator(between: str, text: str, following: str, spaced: bool) -> str:
+    """Return what stands between two translations, with a space as their language needs it.
+
+    :param between: what stood between the sentences.
+    :param text: the first sentence, or part of a long one; a word that was divided stays whole.
+    :param following: the second one.
+    """
+    if any(map(str.isspace, between)):
+        is_blank = between == " " or (between.isspace() and _ENDED.search(text))
+        return "" if is_blank and not spaced and "\n" not in between else between
+    is_in_word = is_spaced(text[-1]) and is_spaced(following[0])
+    if not spaced or is_in_word or _BREAK.search(between):
         return between
     return f"{between} " if between.startswith("</") else f" {between}"
 
@@ -95,7 +111,7 @@ def _breaks(marked: MarkedText, events: Sequence[TagEvent]) -> set[int]:
         if _BREAK.match(event.source):
             following = marked.text[event.offset : event.offset + 20].lstrip()
             is_break = not LINE_BREAK.match(event.source)
-            if is_break or not following[:1].islower():
+            if is_break or not is_small(following[:1]):
                 breaks.add(event.offset)
     return breaks
 

@@ -39,6 +39,13 @@ _IDEOGRAPHS = re.compile(f"[{IDEOGRAPHIC}]")
 _KANA = re.compile(f"[{KANA}]")
 _ALPHABETIC = re.compile(f"[{UNSPACED_ALPHABETIC}]")
 _UNSPACED = re.compile(f"[{IDEOGRAPHIC}{KANA}{UNSPACED_ALPHABETIC}]")
+_WIDE_PUNCTUATION = "\u3001-\u3030\u30fb\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
+_UNSPACED_SIDE = f"{IDEOGRAPHIC}{KANA}{UNSPACED_ALPHABETIC}{_WIDE_PUNCTUATION}"
+_NARROW_QUOTES = "“”‘’…—"
+_WRAPPED = re.compile(
+    rf"(?<=[{_UNSPACED_SIDE}])[^\S\r\n]*[\r\n]\s*(?=[{_UNSPACED_SIDE}{_NARROW_QUOTES}])"
+    rf"|(?<=[{_NARROW_QUOTES}])[^\S\r\n]*[\r\n]\s*(?=[{_UNSPACED_SIDE}])"
+)
 JOINERS = "\u200c\u200d"
 WORD_JOINERS = f"_{JOINERS}"
 """Characters that belong to words though they are no letters, marks or digits."""
@@ -63,6 +70,15 @@ def is_in_word(character: str) -> bool:
     if not character:
         return False
     return unicodedata.category(character)[0] in "LMN" or character in WORD_JOINERS
+
+
+def unwrapped(text: str) -> str:
+    """Return a text without the line breaks, and blanks around them, that separate no words.
+
+    These stand between two characters of scripts without blanks, or their punctuation. Other line
+    breaks stay.
+    """
+    return _WRAPPED.sub("", text)
 
 
 def unspaced_characters(text: str) -> int:

@@ -1,32 +1,40 @@
 """Sentences of a text: models are trained on lines of one sentence each.
 
 A sentence ends with one of `. ! ?` and the like, with the quotes and brackets that close behind it,
-before a space and something that may begin a sentence; in Chinese and Japanese no space is needed.
-A period behind an abbreviation of Moses's lists, or behind the initial of a name, ends none. What
-is too long for a model is divided at a comma or a space.
+before a space and something that may begin a sentence; in Chinese and Japanese no space is needed,
+but a quotation that text follows directly is a part of its sentence. A period behind an
+abbreviation of Moses's lists, or behind the initial of a name, ends none. What is too long for a
+model is divided at a comma or a space, or between two characters as readers count them.
 """
 
 import re
+import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
 
-from nmtkit.text.characters import moses_prefixes
+from nmtkit.text.characters import is_cased, is_grapheme_boundary, is_small, moses_prefixes
 from nmtkit.text.languages import rules_language
+from nmtkit.text.punctuation import (
+    CLOSING_QUOTES,
+    DIRECTION_MARKS,
+    QUESTION_SIGNS,
+    SENTENCE_SIGNS,
+    SHADS,
+    UNSPACED_SIGNS,
+    sentence_signs,
+)
 
 MAX_CHARACTERS = 1000
 """Characters of the longest sentence; a sentence of ordinary text has about 130."""
 
 _prefixes = lru_cache(maxsize=16)(moses_prefixes)
 
-_CLOSING = "\"'”’»›)\\]}】」』）］｣*_"
-_SIGNS = ".!?…؟۔।॥։።"
-_END = re.compile(
-    rf"(?<![{_SIGNS}])[{_SIGNS}]++[{_CLOSING}]*+(?=\s)"  # before a space
-    rf"|[。！？｡]+[{_CLOSING}]*"
-)
-_SEPARATOR = re.compile(r"(?<=\s)[|•·›»](?=\s)")
+_CLOSING = f"{CLOSING_QUOTES}*_{DIRECTION_MARKS}"
+_SPACED_GUILLEMET = r"[^\S\r\n][»›](?=[\s.,;:!?…)\]]|\Z)"
+_ITEM_SEPARATOR = re.compile(r"(?<=\s)[|•·](?=\s)")
+_GUILLEMET = re.compile(r"[«»‹›]|\n\s*\n")
 _GAP = re.compile(r"(?<=\S)(?:[^\S\t\r\n]*\t+| {3,}(?=\S))")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _BULLET = re.compile(r"(?:[-–—•·*+♪#]+|[0-9]{1,3}\))\s+")
@@ -37,7 +45,19 @@ _LONGEST_LABEL = 80
 _SPACE = re.compile(r"\s*")
 _FOLLOWING_LETTER = re.compile(r"[^\w\s]*(\w)?")
 _LAST_WORD = re.compile(r"[^\s(\[\"'“‘«]*\Z")
-_PLACE_TO_DIVIDE = (re.compile(r"[;:,、，；：]\s*"), re.compile(r"\s+"))
+_ENDED_LINE = re.compile(rf"(?!…)[{SENTENCE_SIGNS}{UNSPACED_SIGNS}:：][{DIRECTION_MARKS}]*\Z")
+_VISIBLE = re.compile(rf"[^{DIRECTION_MARKS}]")
+_QUOTE = re.compile(rf"[^*_{DIRECTION_MARKS}\s]")
+_QUESTION = re.compile(f"[{QUESTION_SIGNS}]")
+_BLANK = r"[\s\u200b]"
+_PLACES_TO_DIVIDE = (
+    re.compile(
+        rf"(?:[;:,](?={_BLANK})|[、，；：،؛\u055d\u104a\u1363-\u1365\u1802])[”’»›)}}」』）］]*{_BLANK}*"
+    ),
+    re.compile(rf"{_BLANK}+|[\u0f0b\u1361]"),  # the latter separate syllables and words
+    re.compile(r"(?<![0-9])[;:,]"),
+)
+"""Where to divide a long sentence, the best places first."""
 
 
 class Span(NamedTuple):
@@ -78,7 +98,7 @@ def find_sentences(
     ends = {*breaks, *_sentence_ends(text, language), *_line_ends(text, lines)}
     if lines == Lines.KEEP:
         ends |= {found.end() for found in _GAP.finditer(text)}
-    ends |= {offset for found in _SEPARATOR.finditer(text) for offset in found.span()}
+    ends |= {offset for span in _separators(text) for offset in span}
     spans: list[Span] = []
     start = 0
     for end in [*sorted(ends), len(text)]:
@@ -94,27 +114,106 @@ def find_sentences(
     return spans
 
 
+@lru_cache(maxsize=16)
+def _end_pattern(language: str) -> re.Pattern[str]:
+    """Return the pattern of what may end a sentence.
+
+    A mark that elsewhere opens a quotation closes one directly behind a sign and before a blank:
+    `„Gut.“ Sie`.
+    """
+    signs = sentence_signs(language)
+    tibetan = rf"(?<![{SHADS}])(?<![{SHADS}] )[{SHADS}](?: ?[{SHADS}])*+"  # two need no blank
+    return re.compile(
+        rf"(?:(?<![{signs}])(?P<spaced>[{signs}]++|፡፡|{tibetan})"
+        rf"(?P<quotes>(?:[{_CLOSING}“‘«‹]|{_SPACED_GUILLEMET})*+)(?=\s))"
+        rf"|(?:[{UNSPACED_SIGNS}](?!ល។|បេ។)[{UNSPACED_SIGNS}!?]*"  # Khmer ។ល។ means and so on
+        rf"|[{SHADS}](?: ?[{SHADS}])++)(?P<inner_quotes>[{_CLOSING}]*)"
+    )
+
+
 def _sentence_ends(text: str, language: str) -> Iterator[int]:
     """Yield the offsets behind sentences."""
-    never, before_digits = _prefixes(rules_language(language))
-    for found in _END.finditer(text):
-        if found[0][0] in "。！？｡":
+    language = rules_language(language)
+    prefixes = _prefixes(language)
+    for found in _end_pattern(language).finditer(text):
+        if found["spaced"] is None:
+            is_end = not _goes_on_directly(text, found)
+        else:
+            is_end = not _goes_on(text, found) and not _is_abbreviation(text, found, *prefixes)
+        if is_end:
             yield found.end()
-            continue
-        following = _FOLLOWING_LETTER.match(text, _skip_space(text, found.end()))
-        letter = following[1] if following else None
-        if letter and letter.islower() and not found[0].startswith(("!", "?", "؟")):
-            continue
-        if found[0] == ".":
-            word = _LAST_WORD.search(text, max(0, found.start() - 30), found.start())
-            before = word[0] if word else ""
-            if before in never or (before in before_digits and letter and letter.isdigit()):
-                continue
-            if len(before) == 1 and before.isupper():  # the initial of a name
-                continue
-            if before.isdigit() and len(before) < 3:  # an ordinal number, or one of a list
-                continue
-        yield found.end()
+
+
+def _goes_on_directly(text: str, found: re.Match[str]) -> bool:
+    """Return whether a quotation is a part of its sentence: `「行く。」と言った。`.
+
+    Another quotation directly behind it is not: `「行く。」「はい。」`.
+    """
+    following = text[found.end() : found.end() + 1]
+    if not following or following.isspace() or not _QUOTE.search(found["inner_quotes"]):
+        return False
+    return unicodedata.category(following) not in ("Ps", "Pi")
+
+
+def _goes_on(text: str, found: re.Match[str]) -> bool:
+    """Return whether a small letter follows; behind a bare `?` it begins a sentence, too."""
+    letter = _following_letter(text, found.end())
+    is_quotation = _QUOTE.search(found["quotes"]) is not None
+    return is_small(letter) and (is_quotation or not _QUESTION.match(found["spaced"]))
+
+
+def _is_abbreviation(
+    text: str, found: re.Match[str], never: Collection[str], before_digits: Collection[str]
+) -> bool:
+    """Return whether a period belongs to an abbreviation or a number."""
+    if found["spaced"] != "." or _VISIBLE.search(found["quotes"]):
+        return False
+    word = _LAST_WORD.search(text, max(0, found.start() - 30), found.start())
+    before = word[0] if word else ""
+    is_before_digit = _following_letter(text, found.end()).isdigit()
+    if before in never or (before in before_digits and is_before_digit):
+        return True
+    if len(before) == 1 and is_cased(before) and not is_small(before):  # the initial of a name
+        return True
+    return before.isdigit() and len(before) < 3  # an ordinal number, or one of a list
+
+
+def _following_letter(text: str, position: int) -> str:
+    """Return the letter or digit that the next word begins with, or ""."""
+    found = _FOLLOWING_LETTER.match(text, _skip_space(text, position))
+    return (found[1] or "") if found else ""
+
+
+def _separators(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the offsets of signs between items: `| • ·`, and `» ›` of breadcrumbs."""
+    yield from (found.span() for found in _ITEM_SEPARATOR.finditer(text))
+    paragraph: list[re.Match[str]] = []
+    for found in _GUILLEMET.finditer(text):
+        if len(found[0]) == 1:
+            paragraph.append(found)
+        else:
+            yield from _breadcrumb_signs(text, paragraph)
+            paragraph = []
+    yield from _breadcrumb_signs(text, paragraph)
+
+
+def _breadcrumb_signs(text: str, marks: Sequence[re.Match[str]]) -> Iterator[tuple[int, int]]:
+    """Yield the offsets of each » and › between blanks that is no mark of a quotation.
+
+    :param marks: all guillemets of a paragraph.
+    """
+    opened = 0
+    unopened: list[tuple[int, int]] = []
+    for mark in marks:
+        if mark[0] in "«‹":
+            opened += 1
+        elif opened:
+            opened -= 1
+        else:
+            unopened.append(mark.span())
+    for start, end in unopened[: max(0, len(unopened) - opened)]:  # the others open `»…«`
+        if text[max(0, start - 1) : start].isspace() and text[end : end + 1].isspace():
+            yield start, end
 
 
 def _skip_space(text: str, position: int) -> int:
@@ -143,8 +242,8 @@ def _line_ends(text: str, lines: Lines) -> Iterator[int]:
                 yield found.end()
             continue
         begins = _FOLLOWING_LETTER.match(following)
-        is_wrapped = begins is not None and begins[1] is not None and begins[1].islower()
-        is_ended = not line or line[-1] in ".!?:。！？"
+        is_wrapped = begins is not None and is_small(begins[1] or "")
+        is_ended = not line or _ENDED_LINE.search(line) is not None
         if is_ended or not is_wrapped or _BULLET.match(following):
             yield found.end()
 
@@ -172,9 +271,11 @@ def _divided(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _last_place(text: str, start: int, limit: int) -> int:
-    """Return where to divide a sentence: behind the last comma or space, or at the limit."""
-    for pattern in _PLACE_TO_DIVIDE:
-        places: Sequence[int] = [found.end() for found in pattern.finditer(text, start, limit)]
-        if places:
-            return places[-1]
-    return limit
+    """Return where to divide a sentence: at the last of the best places before the limit."""
+    for pattern in _PLACES_TO_DIVIDE:
+        places = [found.end() for found in pattern.finditer(text, start, limit)]
+        for place in reversed(places):
+            if is_grapheme_boundary(text, place):
+                return place
+    offsets = range(limit, start, -1)
+    return next((offset for offset in offsets if is_grapheme_boundary(text, offset)), limit)

@@ -15,6 +15,7 @@ from nmtkit.errors import DataError
 from nmtkit.io.inputs import VerbatimFile
 from nmtkit.io.lines import open_output, read_lines
 from nmtkit.text.case_markers import capitalize, lower
+from nmtkit.text.characters import is_cased
 from nmtkit.text.languages import base_language
 from nmtkit.text.markers import BLANK, JOINED, NO_BREAK, SYMBOLS
 from nmtkit.text.memo import Memo
@@ -61,7 +62,7 @@ class Truecaser:
         language = base_language(language)
         variants: dict[str, list[tuple[str, int]]] = {}
         for form in sorted(counts):
-            if counts[form] > 0 and any(map(_has_case, form)):
+            if counts[form] > 0 and any(map(is_cased, form)):
                 variants.setdefault(lower(form, language), []).append((form, counts[form]))
         for forms in variants.values():
             forms.sort(key=lambda item: (-item[1], item[0]))
@@ -178,7 +179,3 @@ def _is_tag(token: str) -> bool:
 
 def _total(forms: Iterable[tuple[str, int]]) -> int:
     return sum(count for _, count in forms)
-
-
-def _has_case(character: str) -> bool:
-    return character.lower() != character.upper()

@@ -271,3 +271,30 @@ def test_indentation_of_wrapped_text_is_one_blank_for_models(
     text = f"{before}One  word and\n      *some* more{after}\n"
     translate_document(text.encode(), format, translator)  # type: ignore[arg-type]
     assert translator.texts[0][0].replace("*", "") == "One word and some more"
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("昨日東\n   京に行\nった", "昨日東京に行った"),
+        ("โรง\nเรียน", "โรงเรียน"),
+        ("한국\n어", "한국 어"),
+        ("使用\nPython", "使用 Python"),
+    ],
+)
+@pytest.mark.parametrize(("before", "after"), [("<p>", "</p>"), ("<b>x</b> <p><i>", "</i>")])
+def test_wrapped_text_without_blanks_has_none_for_models(
+    text: str, read: str, before: str, after: str
+) -> None:
+    page = f"{before}{text}{after}"
+    translator = StandIn(copied, "ja", "en")
+    result = translate_document(page.encode(), "html", translator)  # type: ignore[arg-type]
+    assert translator.texts[0][-1] == read
+    assert result.data.decode() == page
+
+
+@pytest.mark.parametrize("part", ["我们今天去北京，", "我们今天去北京"])
+def test_parts_of_a_long_sentence_have_the_spaces_of_the_target_language(part: str) -> None:
+    page = f"<p>{part * 200}</p>"
+    result = translated(page, "html", lambda word: f"{word}x", languages=("zh", "en"))
+    assert result.data.decode().count("x ") == 1

@@ -57,6 +57,37 @@ def test_lines_are_balanced(text: str, most: int, lines: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "most", "lines"),
+    [
+        (
+            "私は昨日東京に行って、友達に会いました。とても楽しかったです。",
+            2,
+            ["私は昨日東京に行って、友達に会いました。", "とても楽しかったです。"],
+        ),
+        ("はい。", 2, ["はい。"]),
+        ("上\n中\n下", 1, ["上中下"]),
+    ],
+)
+def test_lines_without_blanks_are_balanced(text: str, most: int, lines: list[str]) -> None:
+    assert balanced_lines(text, most) == lines
+
+
+def test_lines_are_joined_as_their_script_needs() -> None:
+    file = f"1\n{TIME.format(1)}私は昨日東\n京に行った\n"
+    translator = StandIn(copied, "ja", "en")
+    translate_document(file.encode(), "srt", translator)  # type: ignore[arg-type]
+    assert translator.texts == [["私は昨日東京に行った"]]
+
+
+def test_georgian_subtitles_do_not_go_on() -> None:
+    texts = ["გამარჯობა", "როგორ ხარ", "კარგად"]
+    file = "".join(f"{n}\n{TIME.format(n)}{text}\n\n" for n, text in enumerate(texts, 1))
+    translator = StandIn(copied, "ka", "en")
+    translate_document(file.encode(), "srt", translator)  # type: ignore[arg-type]
+    assert translator.texts == [texts]
+
+
+@pytest.mark.parametrize(
     ("text", "texts"),
     [
         ("JOHN: Hello", ["Hello"]),

@@ -11,6 +11,9 @@ from nmtkit.text.characters import (
     WESTERN,
     WESTERN_CODES,
     as_ranges,
+    is_cased,
+    is_grapheme_boundary,
+    is_small,
     moses_characters,
     moses_prefixes,
 )
@@ -62,3 +65,28 @@ def test_ranges_hold_the_same_characters() -> None:
     letters = "zab" + moses_characters("ko").alpha
     of_class = re.compile(f"[{as_ranges(letters)}]")
     assert set(of_class.findall("".join(map(chr, range(0x110000))))) == set(letters)
+
+
+def test_small_letters_are_those_that_may_become_capitals_in_running_text() -> None:
+    assert all(map(is_small, "aßжωև"))
+    assert not any(map(is_small, "Aا我गაჰᲐ1. "))
+    assert not is_small("")
+    assert all(map(is_cased, "aAßა")) and not any(map(is_cased, "我ا1"))
+
+
+@pytest.mark.parametrize(
+    ("text", "boundaries"),
+    [
+        ("ab", [0, 1, 2]),
+        ("ที่นี่", [0, 3, 6]),
+        ("ไป", [0, 2]),
+        ("क्षि", [0, 4]),
+        ("👍🏽a", [0, 2, 3]),
+        ("\U0001f1e9\U0001f1ea\U0001f1eb\U0001f1f7", [0, 2, 4]),
+        ("a\u200db", [0, 3]),
+        ("私の", [0, 1, 2]),
+    ],
+)
+def test_boundaries_of_graphemes(text: str, boundaries: list[int]) -> None:
+    found = [place for place in range(len(text) + 1) if is_grapheme_boundary(text, place)]
+    assert found == boundaries

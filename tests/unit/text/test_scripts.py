@@ -2,7 +2,7 @@
 
 import pytest
 
-from nmtkit.text.scripts import is_spaced, length_in_words, why_not_words
+from nmtkit.text.scripts import is_spaced, length_in_words, unwrapped, why_not_words
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,23 @@ def test_reasons_not_to_split_at_blanks(text: str, reason: str | None) -> None:
 def test_characters_of_words() -> None:
     assert all(map(is_spaced, "aé9\u0301ж한"))
     assert not any(map(is_spaced, "。,. 猫のไ"))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("昨日東\n京に", "昨日東京に"),
+        ("东 \r\n\t 京", "东京"),
+        ("行って、\n友達", "行って、友達"),
+        ("他说：\n“走吧”\n他", "他说：“走吧”他"),
+        ("โรง\nเรียน", "โรงเรียน"),
+        ("កម្ពុ\nជា", "កម្ពុជា"),
+        ("東 京\u3000に", "東 京\u3000に"),
+        ("한국\n어", "한국\n어"),
+        ("one\ntwo", "one\ntwo"),
+        ("使用\nPython\n脚本", "使用\nPython\n脚本"),
+        ("“one”\n“two”", "“one”\n“two”"),
+    ],
+)
+def test_line_breaks_within_unspaced_text_go(text: str, expected: str) -> None:
+    assert unwrapped(text) == expected

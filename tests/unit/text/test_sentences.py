@@ -22,7 +22,7 @@ def split(text: str, language: str = "en", lines: Lines = Lines.FOLD) -> list[st
         ("en", "e.g. this. one", ["e.g. this. one"]),
         ("en", "A | B", ["A", "|", "B"]),
         ("de", "Am 10. Mai z. B. kam er. Er blieb.", ["Am 10. Mai z. B. kam er.", "Er blieb."]),
-        ("ja", "これは。次です！「はい。」と", ["これは。", "次です！", "「はい。」", "と"]),
+        ("ja", "これは。次です！「はい。」と", ["これは。", "次です！", "「はい。」と"]),
         ("hi", "यह है। वह है।", ["यह है।", "वह है।"]),
         ("xx", "One. Two", ["One.", "Two"]),
         ("en", "", []),
@@ -34,11 +34,87 @@ def test_sentences(language: str, text: str, expected: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [
+        ("fr", "Il a dit « bonjour » à tous.", ["Il a dit « bonjour » à tous."]),
+        ("fr", "Il a dit «\xa0non\xa0» et ‹\u202foui\u202f› à tous.", None),
+        ("fr", "Dit « a « b » c » à tous.", None),
+        ("fr", "« Bonjour. » Il part.", ["« Bonjour. »", "Il part."]),
+        ("fr", "«\xa0Ça va ?\xa0» Il part.", ["«\xa0Ça va ?\xa0»", "Il part."]),
+        ("fr", "« Ça va ? » demanda-t-il.", None),
+        ("da", "Han sagde » kom « og gik.", None),
+        ("en", "Home » Shoes › Red", ["Home", "»", "Shoes", "›", "Red"]),
+        ("fr", "Accueil » « Nana » de Zola", ["Accueil", "»", "« Nana » de Zola"]),
+        ("fr", "Il ouvre «\n\nA » B", ["Il ouvre «\n\nA", "»", "B"]),
+    ],
+)
+def test_guillemets_are_separators_only_without_a_partner(
+    language: str, text: str, expected: list[str] | None
+) -> None:
+    assert split(text, language) == (expected or [text])
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [
+        ("de", "Er sagte: „Gut.“ Dann ging er.", ["Er sagte: „Gut.“", "Dann ging er."]),
+        ("de", "»Gut.« Dann ging er.", ["»Gut.«", "Dann ging er."]),
+        ("de", "‚Gut.‘ Er ging. ›Ja.‹ Sie kam.", ["‚Gut.‘", "Er ging.", "›Ja.‹", "Sie kam."]),
+        ("de", "„Gut!“ rief er.", ["„Gut!“ rief er."]),
+        ("en", "He came. “Good.” She left.", ["He came.", "“Good.”", "She left."]),
+        ("ja", "彼は「行く。」と言いました。次。", ["彼は「行く。」と言いました。", "次。"]),
+        ("ja", "「行く。」「はい。」『え？』", ["「行く。」", "「はい。」", "『え？』"]),
+        ("ja", "「行く。」。次（注。）、だ。", ["「行く。」。", "次（注。）、だ。"]),
+        ("ja", "「行く。」 次。", ["「行く。」", "次。"]),
+        ("ja", "何？！はい。", ["何？！", "はい。"]),
+        ("zh", "他来了。“走吧。”他说。", ["他来了。", "“走吧。”他说。"]),
+        ("zh", "他**来了。**走吧。", ["他**来了。**", "走吧。"]),
+    ],
+)
+def test_quotations_at_the_end_of_sentences(language: str, text: str, expected: list[str]) -> None:
+    assert split(text, language) == expected
+
+
+@pytest.mark.parametrize(
+    ("language", "sentences"),
+    [
+        ("ka", ["გამარჯობა.", "როგორ ხარ დღეს?", "გ. ტაბიძე კარგად არის.", "მადლობა."]),
+        ("my", ["သူ၊ သွားမယ်။", "လာမယ်။", "ကောင်းတယ်။"]),
+        ("km", ["ខ្ញុំទៅ។", "ឆ្កែ ឆ្មា ។ល។", "គាត់មក៕", "ទៅ។"]),
+        ("bo", ["བཀྲ་ཤིས།", "བདེ་ལེགས། །", "ང་ཡིན།"]),
+        ("am", ["ሰላም።", "እንዴት ነህ፧", "ደህና፡፡", "አዎ።"]),
+        ("sat", ["ᱡᱚᱦᱟᱨ᱾", "ᱪᱮᱫ᱿", "ᱦᱚᱭ᱾"]),
+        ("mn", ["ᠮᠣᠩᠭᠣᠯ᠃", "ᠪᠢ᠃"]),
+        ("nqo", ["ߒߞߏ߹", "ߊߟߊ߹"]),
+        ("hy", ["Բարև։", "Ինչպես ես։"]),
+        ("el", ["Τι κάνεις;", "Πού είσαι\u037e", "Εδώ."]),
+        ("ur", ["یہ ہے۔", "وہ کیا ہے؟", "نہیں۔"]),
+        ("hi", ["यह है।", "वह है॥", "हाँ।"]),
+        ("ar", ["مرحبا.\u200f", "كيف حالك؟\u200f", "(بخير.)\u061c", "نعم!\u200e\u200b", "لا."]),
+        ("he", ["שלום.\u200f", "מה שלומך?\u200f", "טוב."]),
+    ],
+)
+def test_sentences_in_other_scripts(language: str, sentences: list[str]) -> None:
+    assert split(" ".join(sentences), language) == sentences
+
+
+def test_semicolons_are_question_marks_only_in_greek() -> None:
+    assert split("One; Two") == ["One; Two"]
+    assert split("ένα; δύο", "el") == ["ένα; δύο"]
+
+
+def test_two_shads_need_no_blank_behind() -> None:
+    assert split("བཀྲ་ཤིས། །ང་ཡིན།", "bo") == ["བཀྲ་ཤིས། །", "ང་ཡིན།"]
+
+
+@pytest.mark.parametrize(
     ("lines", "text", "expected"),
     [
         (Lines.FOLD, "One\nTwo", ["One\nTwo"]),
         (Lines.KEEP, "One\nTwo", ["One", "Two"]),
         (Lines.KEEP, "One goes\non here.\nTwo", ["One goes\non here.", "Two"]),
+        (Lines.KEEP, "ერთი\nორი", ["ერთი", "ორი"]),
+        (Lines.KEEP, "One.\u200e\ntwo", ["One.\u200e", "two"]),
         (Lines.KEEP, "Options:\nlist them\n\n- a\n- b", ["Options:", "list them", "a", "b"]),
         (Lines.WRAP, "One met\nBob\n- No", ["One met\nBob", "No"]),
         (Lines.HARD, "One  \nTwo\nthree", ["One", "Two\nthree"]),
@@ -66,3 +142,55 @@ def test_long_sentences_are_divided(word: str) -> None:
     assert "".join(parts).replace(" ", "") == text.replace(" ", "")
     if word != "a":
         assert all(part.startswith("word") for part in parts)
+
+
+FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "ที่",
+        "เก่า",
+        "น้ำ",
+        "ម្ពុ",
+        "क्षि",
+        "e\u0301",
+        "가",
+        FAMILY,
+        "\U0001f1e9\U0001f1ea",
+        "❤\ufe0f",
+        "👍🏽",
+    ]
+    + ["か\u3099", "ｶﾞ", "1\ufe0f\u20e3", "한"],
+)
+@pytest.mark.parametrize("shift", range(3))
+def test_long_sentences_are_not_divided_within_a_character(unit: str, shift: int) -> None:
+    text = "x" * shift + unit * MAX_CHARACTERS
+    parts = split(text)
+    assert "".join(parts) == text
+    assert all(len(part) <= MAX_CHARACTERS for part in parts)
+    assert all(part.replace(unit, "") in ("", "x" * shift) for part in parts)
+
+
+def test_long_sentences_without_a_boundary_are_divided() -> None:
+    assert max(map(len, split("x" + "\u0301" * 3 * MAX_CHARACTERS))) == MAX_CHARACTERS
+
+
+@pytest.mark.parametrize(
+    ("word", "separator"),
+    [("ខ្ញុំទៅ", "\u200b"), ("བདེ", "་"), ("ሰላም", "፡"), ("走", "，"), ("1,5", " "), ("走”", "，”")],
+)
+def test_long_sentences_are_divided_behind_separators(word: str, separator: str) -> None:
+    parts = split(f"{word}{separator}" * MAX_CHARACTERS)
+    assert len(parts) > 1
+    assert all(part.startswith(word) for part in parts)
+    assert all(part.rstrip().endswith((word, separator)) for part in parts)
+
+
+@given(st.text("a.!?»«› \n“”।༎།。」「\u200f", max_size=100), st.sampled_from(["fr", "ja", "bo"]))
+def test_sentences_end_where_they_are_cut(text: str, language: str) -> None:
+    """Divide what was a sentence no further."""
+    for sentence in split(text, language):
+        if not set("«»‹›") & set(text):
+            assert split(sentence, language) == [sentence]
