@@ -11,7 +11,7 @@ from torch import Tensor
 
 from nmtkit.models.base import OutputLayer
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, FIRST, ModelAveraging
-from nmtkit.search.next_token import Expansions, NextTokenScorer, TokenMask, sort_ties
+from nmtkit.search.next_token import Expansions, TokenMask, sort_ties
 from nmtkit.search.token_blocks import GROUP_TOKENS
 
 PADDING = -1
@@ -39,17 +39,6 @@ class CandidateScorer:
         self._tokens = candidates.clamp(min=0)
         self.vocabulary_size = len(layers[0].bias)
         self._layers = [layer.for_candidates(candidates) for layer in layers]
-
-    @staticmethod
-    def or_plain(
-        layers: Sequence[OutputLayer],
-        candidates: Tensor | None,
-        averaging: ModelAveraging = EQUAL_WEIGHTS,
-    ) -> "NextTokenScorer | CandidateScorer":
-        """Return a scorer over candidate lists, or over the whole vocabulary without lists."""
-        if candidates is None:
-            return NextTokenScorer(layers, averaging)
-        return CandidateScorer(layers, candidates, averaging)
 
     def select(self, rows: Tensor) -> "CandidateScorer":
         """Keep the candidate lists of some sentences."""

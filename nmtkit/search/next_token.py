@@ -13,7 +13,7 @@ at once, and each hypothesis keeps its c best tokens.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
@@ -29,6 +29,9 @@ from nmtkit.search.token_blocks import (
     maxima_of_blocks,
 )
 from nmtkit.special_symbols import EOS, UNK
+
+if TYPE_CHECKING:
+    from nmtkit.search.candidates import CandidateScorer
 
 SHARD_TOKENS = GROUP_TOKENS
 """Tokens of a shard on a CPU; shards are whole groups."""
@@ -112,6 +115,17 @@ class TokenMask(NamedTuple):
         if self.unk:
             log_probs[:, UNK] = -torch.inf
         return log_probs
+
+
+def scorer_of(
+    layers: Sequence[OutputLayer], candidates: Tensor | None, averaging: ModelAveraging
+) -> "NextTokenScorer | CandidateScorer":
+    """Return a scorer over the candidates of each sentence, or the whole vocabulary without any."""
+    if candidates is None:
+        return NextTokenScorer(layers, averaging)
+    from nmtkit.search.candidates import CandidateScorer  # which imports this module
+
+    return CandidateScorer(layers, candidates, averaging)
 
 
 def initial_states(

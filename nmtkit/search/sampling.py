@@ -26,6 +26,7 @@ from nmtkit.search.next_token import (
     TokenMask,
     initial_states,
     predict,
+    scorer_of,
 )
 from nmtkit.search.search_settings import mask_tokens, step_limits
 from nmtkit.special_symbols import BOS, EOS
@@ -173,7 +174,7 @@ def _draw_all(
     """Draw tokens until all samples are finished or have reached their limit."""
     encoded, lengths = list(batch.encoded), batch.lengths
     layers = [model.output_layer() for model in models]
-    scorer = CandidateScorer.or_plain(layers, batch.candidates, averaging)
+    scorer = scorer_of(layers, batch.candidates, averaging)
     states = initial_states(models, encoded)
     first = torch.zeros_like(samples.tokens)  # all samples start from their sentence's one state
     states = [state.select_hypotheses(first) for state in states]

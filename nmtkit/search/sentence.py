@@ -17,13 +17,13 @@ from nmtkit.errors import ModelError
 from nmtkit.models.base import TranslationModel
 from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.beam_history import RankedHypothesis, hypothesis_of
-from nmtkit.search.candidates import CandidateScorer
 from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.search.model_averaging import ModelAveraging
 from nmtkit.search.next_token import (
     TokenMask,
     initial_states,
     predict,
+    scorer_of,
 )
 from nmtkit.search.search_settings import (
     MAX_LOG_PROB,
@@ -138,7 +138,7 @@ def search_sentence(
     :param source: one sentence without constraints, on a CPU.
     """
     layers = [model.output_layer() for model in models]
-    scorer = CandidateScorer.or_plain(layers, source.candidates, averaging)
+    scorer = scorer_of(layers, source.candidates, averaging)
     states = initial_states(models, source.encoded)
     search = _SentenceSearch(source.lengths, settings, n_best)
     while not search.is_done:

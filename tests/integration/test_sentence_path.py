@@ -98,7 +98,7 @@ def test_a_sentence_passes_through_few_files(path_of_a_line: Recorder) -> None:
     ]
     others = [file for file in path_of_a_line.files if not file.startswith("models/")]
     for folder, files in (("", others), ("models/", models), ("models/fast/", fast)):
-        assert len(files) <= MAX_FILES[folder], files
+        assert len(files) <= MAX_FILES[folder], "\n".join(files)
 
 
 def test_no_file_is_entered_more_than_twice(path_of_a_line: Recorder) -> None:
