@@ -1,14 +1,18 @@
 """What constraints need to know of a model's target words."""
 
+import re
 from functools import cached_property
 
 from nmtkit.model_folder import LoadedModel
 from nmtkit.search.spelled_phrases import SpelledPhrases
 from nmtkit.search.token_trees import Node
 from nmtkit.search.word_boundaries import WordBoundaries
+from nmtkit.text.characters import is_mark
 from nmtkit.text.memo import Memo
 from nmtkit.text.pipeline import OPEN_SIGNS
-from nmtkit.text.scripts import is_in_word
+from nmtkit.text.scripts import UNSPACED_ALPHABETIC, is_in_word, is_spaced
+
+_WITH_MARKS = re.compile(f"[{UNSPACED_ALPHABETIC}]")
 
 REPLACEMENT = "\ufffd"
 """What parts of a character are decoded to."""
@@ -29,9 +33,11 @@ class TargetWords:
         """Where words end."""
         spelled = list(enumerate(self._spellings))
         values = {n: one[0] for n, (one, _) in spelled if len(one) == 1 and not one.isascii()}
-        signs = {n for n, (one, goes_on) in spelled if goes_on and ends_in_sign(one)}
+        joined = [(n, one.decode("utf-8", "replace")) for n, (one, goes_on) in spelled if goes_on]
+        marks = {n for n, text in joined if _is_loose_mark(text[:1])}
+        signs = {n for n, text in joined if ends_in_sign(text) or (marks and _may_have_mark(text))}
         pairs = self._model.tgt_text.word_boundaries(self._model.tgt_vocab.words)
-        return WordBoundaries(pairs, values, signs)
+        return WordBoundaries(pairs, values, signs, marks)
 
     @cached_property
     def automata(self) -> Memo[Node]:
@@ -43,11 +49,21 @@ class TargetWords:
         return self._model.tgt_text.spellings(self._model.tgt_vocab.words)
 
 
-def ends_in_sign(spelling: bytes) -> bool:
+def ends_in_sign(text: str) -> bool:
     """Return whether a text ends in a sign that other words may not follow without a blank.
 
     They may follow an apostrophe or a hyphen, as in `l'homme`.
     """
-    last = spelling.decode("utf-8", "replace")[-1:]
+    last = text[-1:]
     is_other = last in OPEN_SIGNS or last == REPLACEMENT or last.isspace()
     return not (is_other or is_in_word(last))
+
+
+def _is_loose_mark(character: str) -> bool:
+    """Return whether a character is a combining mark of a script without blanks."""
+    return character != "" and is_mark(character) and not is_spaced(character)
+
+
+def _may_have_mark(text: str) -> bool:
+    """Return whether a combining mark of a script without blanks may follow a text."""
+    return _WITH_MARKS.match(text[-1:]) is not None

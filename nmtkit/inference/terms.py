@@ -318,7 +318,7 @@ class TermFinder:
                 continue
             if is_in_word(before[-1]):
                 result[i - 1] = result[i + 1] = UNK
-            elif tokens[i - 1] in last and ends_in_sign(before.encode()):
+            elif tokens[i - 1] in last and ends_in_sign(before):
                 result[i - 1] = UNK  # as in `C++er`
         return result
 

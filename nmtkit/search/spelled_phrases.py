@@ -5,8 +5,10 @@ Where no blanks separate words, the characters of a phrase may be parts of longe
 much of the phrase stands at the end of a translation (Knuth, Morris and Pratt 1977).
 """
 
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 
 from nmtkit.search.token_trees import Node
 
@@ -67,12 +69,16 @@ class _Matcher:
     def length(self, length: int, text: str) -> int:
         """Return the length behind a text; that of the phrase if it was anywhere whole.
 
+        A combining mark behind the phrase makes another word of it: Thai `การ` and `การ์ด`.
+
         :param length: before the text.
         """
-        for character in text:
+        for character, following in zip_longest(text, text[1:], fillvalue=""):
             length = self._next(length, character)
             if length == len(self._phrase):
-                break
+                if not following or unicodedata.category(following)[0] != "M":
+                    break
+                length = self._shorter[length]
         return length
 
     def borders(self, length: int) -> Sequence[int]:

@@ -100,10 +100,11 @@ _OTHER_MARKS = "\U0001f3fb-\U0001f3ff\U000e0100-\U000e01ef"
 @cache
 def combining_characters() -> str:
     """Return the characters of the first plane that belong to the one before."""
-    return _select(_is_mark, range(0x300, 0x10000)) + "\u200c" + ZERO_WIDTH_JOINER
+    return _select(is_mark, range(0x300, 0x10000)) + "\u200c" + ZERO_WIDTH_JOINER
 
 
-def _is_mark(character: str) -> bool:
+def is_mark(character: str) -> bool:
+    """Return whether a character is a combining mark."""
     return unicodedata.category(character)[0] == "M"
 
 
@@ -118,7 +119,7 @@ def mark_ranges() -> str:
 
     They are combining marks, joiners, skin tones and variation selectors.
     """
-    others = _select(_is_mark, range(0x10000, 0x1F000))
+    others = _select(is_mark, range(0x10000, 0x1F000))
     return as_ranges(combining_characters() + others) + _OTHER_MARKS
 
 
@@ -178,7 +179,7 @@ def is_grapheme_boundary(text: str, offset: int) -> bool:
     before, after = text[offset - 1], text[offset]
     if before.isascii() and after.isascii():
         return True
-    if _is_mark(after) or _EXTENDING.match(after) or _LEADING.match(before):
+    if is_mark(after) or _EXTENDING.match(after) or _LEADING.match(before):
         return False
     if unicodedata.combining(before) == _VIRAMA and after.isalpha():
         return False

@@ -53,3 +53,12 @@ def test_a_text_is_allowed_if_it_lacks_the_phrases(phrases: list[str], tokens: l
 
 def _text(tokens: list[int]) -> str:
     return "".join(TEXTS[token] for token in tokens)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_there"),
+    [("การ", True), ("การ์ด", False), ("การ์ดการ", True), ("ดการด", True), ("การการ์", True)],
+)
+def test_a_mark_behind_a_phrase_makes_another_word_of_it(text: str, is_there: bool) -> None:
+    after = SpelledPhrases([text.encode()]).automaton("การ").following.get(0)
+    assert (after is not None and after.is_end) == is_there
