@@ -56,6 +56,16 @@ class OutputError(NmtkitError):
     """An output that exists already or cannot be written."""
 
 
+def worker_killed(remedy: str, pid: int | None = None) -> NmtkitError:
+    """Return the error for a process that ended without a result.
+
+    :param remedy: what to do.
+    :param pid: of the process, if it is known.
+    """
+    name = "a worker process" if pid is None else f"a worker process ({pid})"
+    return NmtkitError(f"{name} was killed, perhaps because memory ran out; {remedy}")
+
+
 def is_out_of_memory(error: BaseException) -> bool:
     """Return whether an error is a lack of memory, in Python or in torch on any device.
 

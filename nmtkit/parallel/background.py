@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any, BinaryIO, Generic, TypeVar
 
-from nmtkit.errors import NmtkitError
+from nmtkit.errors import NmtkitError, worker_killed
 
 Request = TypeVar("Request")
 Result = TypeVar("Result")
@@ -72,10 +72,7 @@ class BackgroundWorker(Generic[Request, Result]):
             raise self._killed() from error
 
     def _killed(self) -> NmtkitError:
-        return NmtkitError(
-            f"a worker process ({self._process.pid}) was killed, perhaps because memory ran out;"
-            " start again with more memory"
-        )
+        return worker_killed("start again with more memory", self._process.pid)
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

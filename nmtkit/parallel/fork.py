@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 
 import torch
 
-from nmtkit.errors import NmtkitError
+from nmtkit.errors import worker_killed
 from nmtkit.parallel.environment import is_single_threaded
 
 Result = TypeVar("Result")
@@ -105,10 +105,7 @@ class _Fork:
         try:
             outcome: tuple[bool, Any] = pickle.loads(self._results.recv_bytes())
         except EOFError:
-            return False, NmtkitError(
-                "a worker process was killed, perhaps because memory ran out; try again with"
-                " --threads 1"
-            )
+            return False, worker_killed("try again with --threads 1")
         return outcome
 
     def end(self) -> None:

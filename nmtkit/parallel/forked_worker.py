@@ -23,7 +23,7 @@ from typing import Any, Generic, TypeVar
 import torch
 from torch import Tensor
 
-from nmtkit.errors import NmtkitError
+from nmtkit.errors import NmtkitError, worker_killed
 from nmtkit.parallel.fork import outcome_of, start_fork
 
 Request = TypeVar("Request")
@@ -87,10 +87,7 @@ class ForkedWorker(Generic[Request, Result]):
         return result
 
     def _killed(self) -> NmtkitError:
-        return NmtkitError(
-            f"a worker process ({self._process.pid}) was killed, perhaps because memory ran out;"
-            " start again with more memory"
-        )
+        return worker_killed("start again with more memory", self._process.pid)
 
 
 def _end(process: BaseProcess, connection: Connection, owner: int) -> None:

@@ -10,7 +10,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Self, TypeVar
 
-from nmtkit.errors import NmtkitError
+from nmtkit.errors import worker_killed
 from nmtkit.parallel.environment import is_single_threaded
 
 Item = TypeVar("Item")
@@ -64,10 +64,7 @@ class ProcessPool:
             while waiting:
                 yield waiting.popleft().result()
         except BrokenProcessPool as error:
-            raise NmtkitError(
-                "a worker process was killed, perhaps because memory ran out; try again with fewer"
-                " --workers"
-            ) from error
+            raise worker_killed("try again with fewer --workers") from error
         finally:
             for future in waiting:
                 future.cancel()
