@@ -1,6 +1,7 @@
 """Fine-tuning: the pull towards the old parameters, replay, and the end of the time."""
 
 import dataclasses
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
@@ -203,3 +204,21 @@ def test_the_learning_rate_never_rises_while_what_is_learned_settles(
     tuner.run(10.0, lambda: tuner.updates == enough)
     assert len(factors) == min(2 * enough, 10)
     assert factors == sorted(factors, reverse=True)
+
+
+@pytest.mark.parametrize(("finite", "fails"), [(None, True), (0, False), (5, False)])
+def test_only_gradients_that_are_not_finite_in_a_row_are_an_error(make_tuner, finite, fails):
+    """One among two times as many as may follow each other is finite."""
+    tuner = make_tuner()
+    compute = tuner.gradient.compute
+
+    def damaged(batches, number, *arguments, **options):
+        found = compute(batches, number, *arguments, **options)
+        is_finite = number % MAX_NONFINITE == finite
+        return found if is_finite else dataclasses.replace(found, norm=float("nan"))
+
+    tuner.gradient.compute = damaged
+    context = pytest.raises(ModelError, match="not finite") if fails else nullcontext()
+    with context:
+        for _ in range(2 * MAX_NONFINITE):
+            tuner.update()

@@ -116,3 +116,9 @@ def test_nothing_below_a_safe_point_is_tried_once_the_loss_is_bracketed(
     search_point(measure, SAFE / SAFETY, lambda: len(trials) < 30)
     first = next((n for n, trial in enumerate(trials) if trial.loss <= SAFE), len(trials))
     assert all(trial.point > trials[first].point for trial in trials[first + 1 :])
+
+
+@given(st.floats(0, 50), st.floats(-5, 5))
+def test_what_a_guard_wins_makes_no_point_better(gain: float, loss: float) -> None:
+    value = Trial(0.5, gain, loss).value
+    assert value == (gain if loss <= 0 else gain - loss)
