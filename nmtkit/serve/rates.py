@@ -10,6 +10,9 @@ from nmtkit.serve.errors import RequestError
 MAX_CLIENTS = 10_000
 """Clients that are remembered; the one that has asked least recently is forgotten."""
 
+ROUNDING = 1e-6
+"""Share of a permission that may be missing: sums of times are rounded."""
+
 
 class RateLimit:
     """A bucket of permissions for each client, which fills steadily.
@@ -31,7 +34,7 @@ class RateLimit:
         now = time.monotonic()
         tokens, seen = self._buckets.pop(client, (float(self._per_minute), now))
         tokens = min(self._per_minute, tokens + (now - seen) * self._per_minute / 60)
-        allowed = tokens >= 1
+        allowed = tokens >= 1 - ROUNDING
         self._buckets[client] = (tokens - allowed, now)
         if len(self._buckets) > MAX_CLIENTS:
             self._buckets.popitem(last=False)

@@ -66,6 +66,11 @@ def spacing(token: str) -> str | None:
     return space
 
 
+def is_marker(token: str) -> bool:
+    """Return whether a token is a marker, of spacing or of case."""
+    return token in MARKERS or spacing(token) is not None
+
+
 def _coded_space(digits: str) -> str | None:
     try:
         space = chr(int(digits, 16))
@@ -78,7 +83,7 @@ def without_markers(text: str) -> str:
     """Return tokens separated by blanks without markers."""
     if MARKERS.isdisjoint(text):
         return text
-    return " ".join(token for token in text.split(" ") if token not in MARKERS)
+    return " ".join(token for token in text.split(" ") if not is_marker(token))
 
 
 def read_spacing(tokens: Iterable[str]) -> tuple[list[str], dict[int, str]]:

@@ -1,5 +1,6 @@
 """Padding keeps all words in order and masks the rest."""
 
+import pytest
 import torch
 
 from nmtkit.data.batch import make_batch, pad, sentences_per_batch
@@ -72,3 +73,20 @@ def test_a_batch_of_any_length_has_bounded_positions():
         assert sizes[0] == sizes[6] == 4 * size and sizes[25] == sizes[50] == size
         assert all(n == 1 or n * length <= 50 * size for length, n in enumerate(sizes))
     assert {sentences_per_batch(length, 1) for length in range(2000)} == {1}
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 8])
+def test_parts_are_the_batches_of_some_pairs_each_and_of_all_together(size):
+    pairs = [([4 + n] * (n % 4) + [0], [9 - n] * (n % 3) + [0]) for n in range(size)]
+    numbers = list(range(17, 17 + size))
+    src, tgt = zip(*pairs, strict=True)
+    batch = make_batch(src, tgt, numbers)
+    for count in range(1, 10):
+        parts = batch.parts(count)
+        assert len(parts) == min(count, size) and all(part.lines for part in parts)
+        assert sorted(line for part in parts for line in part.lines) == numbers
+        for part in parts:
+            rows = [n - 17 for n in part.lines]
+            expected = make_batch([src[n] for n in rows], [tgt[n] for n in rows], rows)
+            assert all(map(torch.equal, part[:4], expected[:4]))
+            assert (part.pairs, part.tokens) == (batch.pairs, batch.tokens)

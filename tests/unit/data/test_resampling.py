@@ -22,13 +22,15 @@ class Repeating:
 
     def __init__(self) -> None:
         self.requests: list[str] = []
+        self._open: list[DropoutRequest] = []
 
     def submit(self, request: DropoutRequest) -> None:
+        assert not self._open, "the result of the request before has not been read"
         self.requests.append(request.key)
-        self._request = request
+        self._open.append(request)
 
     def result(self) -> tuple[Sentences, Sentences]:
-        key, sides = self._request
+        key, sides = self._open.pop()
         random = np.random.default_rng(list(key.encode()))
         src, tgt = (
             Sentences.of(

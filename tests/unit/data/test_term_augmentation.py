@@ -18,7 +18,7 @@ from nmtkit.data.term_augmentation import (
     WordEnds,
     _begin_alike,
 )
-from nmtkit.data.word_pairs import WordPairs
+from nmtkit.data.word_pairs import WordPairs, prior
 from nmtkit.special_symbols import UNK
 from nmtkit.text.subword.bpe_dropout import Sentences
 from nmtkit.text.term_words import TermWords
@@ -244,3 +244,36 @@ def test_batches_have_other_terms_in_each_epoch_and_resume_exactly() -> None:
         resumed = Batches(corpus, config, 3, position, augmenter=terms)
         for one, other in zip(drawn[number : number + 3], resumed, strict=False):
             assert one.lines == other.lines and one.src.equal(other.src)
+
+
+@pytest.mark.parametrize("seed", range(9))
+def test_words_are_linked_if_each_is_the_best_of_the_other(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    src, tgt = np.array([200, 201, 202, 203, 0]), np.array([220, 221, 222, 0])
+    pairs = {(x, y): float(random.random()) for x in src for y in tgt if random.random() < 0.7}
+    priors = prior(len(src), len(tgt))
+    weights = np.array(
+        [
+            [pairs.get((x, y), 0.0) * priors[i, j] for j, x in enumerate(src[:-1])]
+            for i, y in enumerate(tgt[:-1])
+        ]
+    )
+    links = augmenter(table(pairs))._links(src, tgt, np.arange(4), np.arange(3))
+    for (i, j), is_linked in np.ndenumerate(links):
+        own = weights[i, j]
+        assert is_linked == (own > 0 and own == max(weights[i]) == max(weights[:, j]))
+
+
+@pytest.mark.usefixtures("no_exchange")
+def test_words_that_share_a_target_word_are_terms_together_alone() -> None:
+    """Tokens 220 and 221 are one word; a source word is linked to each of them."""
+    pairs = table({(200, 220): 0.9, (201, 221): 0.9, (202, 222): 0.9})
+    src = [200, 201, 202]
+    pool = pool_of([(src, [220, 221, 222])] * 60)
+    found = sentences_of(augmenter(pairs, opens=(220,)).annotate(pool, "1 0 0"))
+    terms = {(tuple(words), tuple(new)) for line, _ in found for words, new in terms_of(src, line)}
+    assert terms == {
+        ((200, 201), (220, 221)),
+        ((202,), (222,)),
+        ((200, 201, 202), (220, 221, 222)),
+    }

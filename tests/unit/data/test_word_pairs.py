@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nmtkit.data.corpus import Corpus, Side
 from nmtkit.data.word_pairs import MIN_STRENGTH, ROUNDS, WordPairs, prior
@@ -82,3 +84,11 @@ def test_pairs_that_are_too_long_are_left_out() -> None:
     pairs = random_text(20)
     long = [*pairs, ([2] * 150 + [0], [3] * 150 + [0])]
     assert 2 * TGT_WORDS + 3 not in WordPairs.estimate(corpus_of(long), TGT_WORDS).keys
+
+
+@given(st.integers(2, 40), st.integers(1, 40))
+def test_the_end_of_the_target_belongs_to_that_of_the_source(src: int, tgt: int) -> None:
+    """Words of the target may belong to it, too, but sooner to a word near the diagonal."""
+    weights = prior(src, tgt)
+    assert (weights[-1, :-1] < 1e-4 * weights[-1, -1]).all()
+    assert (weights[:-1, -1] < weights[:-1, :-1].max(1)).all()

@@ -44,10 +44,11 @@ def test_bins_of_equal_width_hold_what_is_between_their_bounds():
     assert expected_calibration_error(p, outcomes, 10, width=True) == pytest.approx(expected)
 
 
-@given(EXAMPLES, st.integers(1, 30))
-def test_risk_is_that_of_the_most_confident(examples, count):
+@given(EXAMPLES, st.integers(1, 30), st.sampled_from([0.5, 1.0]))
+def test_risk_is_that_of_the_most_confident(examples, count, threshold):
+    """A translation whose figure is the threshold is good."""
     confidences, good = zip(*examples, strict=True)
-    points = risk_coverage(confidences, [float(one) for one in good], 0.5, count)
+    points = risk_coverage(confidences, [float(one) for one in good], threshold, count)
     ranked = sorted(range(len(good)), key=lambda n: -confidences[n])
     for point in points:
         kept = ranked[: round(point.coverage * len(good))]

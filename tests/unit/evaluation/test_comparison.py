@@ -142,3 +142,18 @@ def test_an_empty_selection_is_refused() -> None:
     by_rank = Bucketing("rank", neighbours=3)
     with pytest.raises(DataError, match="no sentence belongs to a bucket by rank of source"):
         compare({"a": ["a b"]}, blank, ComparisonConfig(bucketings=(by_rank,)))
+
+
+def test_a_difference_has_the_sign_of_the_second_system_against_the_first() -> None:
+    """The mean over the samples is that of the one minus that of the other."""
+    found = compare(SYSTEMS, TEXTS, ComparisonConfig(samples=40)).whole
+    mirrored = compare(dict(reversed(SYSTEMS.items())), TEXTS, ComparisonConfig(samples=40)).whole
+    others = {(pair.measure, pair.second, pair.first): pair for pair in mirrored.pairs}
+    for pair in found.pairs:
+        first, second = (found.figures[pair.measure][s].interval for s in (pair.first, pair.second))
+        other = others[pair.measure, pair.first, pair.second]
+        assert first and second and pair.interval and other.interval
+        assert pair.interval.mean == pytest.approx(second.mean - first.mean)
+        assert other.difference == pytest.approx(-pair.difference)
+        ends = other.interval.low, other.interval.high
+        assert ends == pytest.approx((-pair.interval.high, -pair.interval.low))

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
@@ -101,3 +103,14 @@ def test_p_counts_the_samples_that_differ_more(difference: float) -> None:
 def test_equal_systems_do_not_differ() -> None:
     same = np.array([1.0, 2.0, 3.0])
     assert p_value(same, same, 0.0) == 1
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 4)] * 2), min_size=8, max_size=8), st.integers(-3, 3))
+def test_samples_that_differ_as_much_do_not_differ_more(
+    figures: list[tuple[int, int]], difference: int
+) -> None:
+    """Of eight samples the mean is exact, so that ties are."""
+    first, second = (list(map(float, side)) for side in zip(*figures, strict=True))
+    assume(difference or first != second)
+    actual = p_value(np.array(first), np.array(second), difference)
+    assert actual == slow_p(first, second, difference)

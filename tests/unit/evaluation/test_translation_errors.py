@@ -29,6 +29,8 @@ def kinds(source, reference, translation, **options):
         ("the cat sleeps", "le chat dort", "le chat noir dort", {"added"}),
         ("the cat", "le chat", "chat", set()),  # a function word
         ("a b c", "un de la vie", "vie", {"missing"}),  # several in a row
+        ("a b c", "un chat la noir de dort", "chat noir dort", set()),  # not in a row
+        ("a b c", "chat noir dort", "un chat la noir de dort", set()),
         ("the cat", "le chat", "le chat chat", {"repeated", "added"}),
         ("very very good", "très très bon", "très très bon", set()),  # as in the reference
         ("we get up", "nous nous levons", "vous vous levez", set()),

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from nmtkit.evaluation.word_matching import (
     DIFFERENT,
     MATCHED,
+    MIN_SIMILARITY,
     UNMATCHED,
     common_subsequence,
     match_words,
@@ -87,3 +88,25 @@ def test_similarity_is_symmetric_and_one_for_equal_words(first, second):
 def test_very_long_sentences_are_not_compared():
     match = match_words(["a"] * 3000, ["b"] * 3000)
     assert set(match.translation) == set(match.reference) == {MATCHED}
+
+
+FORMS = st.sampled_from(["regarde", "regarder", "regardons", "garder", "gardons", "dort"])
+
+
+@given(FORMS, st.lists(FORMS, min_size=1, max_size=5))
+def test_a_word_is_taken_for_a_form_of_the_most_similar_word(word, reference):
+    reference = [other for other in reference if other != word] or ["le"]
+    similarities = [word_similarity(word, other) for other in reference]
+    best = similarities.index(max(similarities))
+    if similarities[best] >= MIN_SIMILARITY:
+        states = match_words([word], reference).reference
+        assert [n for n, state in enumerate(states) if state == DIFFERENT] == [best]
+
+
+@given(st.permutations(["de", "la", "montagne", "verte"]), st.integers(0, 4))
+def test_the_shortest_words_are_missing_where_others_stand_in_their_place(reference, count):
+    states = match_words(["xyz"] * count, reference).reference
+    different = {word for word, state in zip(reference, states, strict=True) if state == DIFFERENT}
+    assert len(different) == count
+    missing = set(reference) - different
+    assert not (different and missing) or max(map(len, missing)) <= min(map(len, different))

@@ -74,6 +74,11 @@ def test_syllables_of_hangul_are_as_wide_in_letters_of_their_own() -> None:
     assert width(unicodedata.normalize("NFD", text)) == width(text)
 
 
+@given(st.integers(0, 99), st.integers(0, 99))
+def test_an_ideograph_is_as_wide_as_three_letters(ideographs: int, letters: int) -> None:
+    assert width("中" * ideographs + "é" * letters) == width("abc" * ideographs + "e" * letters)
+
+
 @pytest.mark.parametrize("pair", GOOD)
 def test_safe_rules_keep_good_pairs(pair: tuple[str, str, str, str]) -> None:
     assert broken_rule(lines(*pair), SAFE) is None

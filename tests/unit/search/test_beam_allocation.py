@@ -65,3 +65,9 @@ def test_finished_hypotheses_narrow_a_beam_that_shrinks() -> None:
     rivals = [candidate(-1.0 - n, level, n) for n, level in enumerate((1, 0, 1, 1))]
     assert len(kept(rivals, 3, 2, shrinking=True)) == 3
     assert len(kept(rivals, 3, 2)) == 4
+
+
+@pytest.mark.parametrize("width", [1, 2, 3])
+def test_finished_hypotheses_of_all_numbers_of_terms_share_a_beam(width: int) -> None:
+    rivals = [candidate(-1.0 - level, level, EOS) for level in range(4)]
+    assert kept(rivals, width, 4) == [-1.0, -2.0, -3.0][:width]

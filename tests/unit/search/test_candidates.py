@@ -11,9 +11,10 @@ from nmtkit.data.batch import pad
 from nmtkit.models.base import OutputLayer
 from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.beam import beam_search, search_batches
-from nmtkit.search.candidates import PADDING
+from nmtkit.search.candidates import PADDING, CandidateScorer
 from nmtkit.search.sampling import sample_batch
 from nmtkit.special_symbols import UNK
+from tests.unit.search.conftest import SIZE
 
 WORDS = 30
 
@@ -127,3 +128,15 @@ def test_samples_are_drawn_from_the_candidates(models, sources):
         [alone] = sample_batch(models, batch, config, 5, [seed])
         assert [h.ids for h in alone] == [h.ids for h in samples]
         assert [h.score for h in alone] == pytest.approx([h.score for h in samples])
+
+
+def test_candidates_share_all_probability_however_long_other_lists_are(models, sources):
+    """The padding of a list stands for no token, and takes nothing from one."""
+    lists = random_lists(len(sources))
+    scorer = CandidateScorer([model.output_layer() for model in models], padded(lists))
+    readouts = [torch.randn(len(lists), 2, SIZE, dtype=torch.float64) for _ in models]
+    [(_, log_probs)] = scorer.log_probs(readouts)
+    for row, of_row in enumerate(log_probs.view(len(lists), 2, WORDS)):
+        assert of_row.exp().sum(1).tolist() == pytest.approx([1.0, 1.0])
+        for of_hypothesis in of_row:
+            assert (of_hypothesis > -torch.inf).nonzero().flatten().tolist() == lists[row]

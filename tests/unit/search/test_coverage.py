@@ -105,3 +105,10 @@ def test_ranking_without_the_penalty_needs_no_alignment():
 def test_a_penalty_out_of_range_is_refused(prefix_model, value):
     with pytest.raises(ConfigError, match="coverage penalty"):
         beam_search([prefix_model(1, 5)], *pad([[3, 0]]), SearchConfig(coverage_penalty=value))
+
+
+@pytest.mark.parametrize("settings", [PLAIN, COVERING, replace(COVERING, penalty="wu")])
+def test_credit_counts_as_log_probability_does(settings):
+    for plain in hypotheses(5, 4):
+        credited = replace(plain, score=plain.score - 1.5, credit=1.5)
+        assert credited.ranking_score(settings) == pytest.approx(plain.ranking_score(settings))

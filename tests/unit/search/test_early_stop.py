@@ -9,7 +9,7 @@ from nmtkit.config import SearchConfig
 from nmtkit.data.batch import pad
 from nmtkit.models.rnnsearch import RNNsearch, RNNsearchConfig
 from nmtkit.search.beam import beam_search
-from nmtkit.search.search_settings import reachable_lengths
+from nmtkit.search.search_settings import reachable_length, reachable_lengths
 from nmtkit.special_symbols import EOS
 from tests.unit.search.test_beam import BEAM_MODES, TeacherForcing, assert_same
 
@@ -172,3 +172,11 @@ def test_only_exact_search_takes_longer_with_a_higher_limit(half_trained, monkey
 
     assert count("exact", 20.0) > count("exact", 5.0)
     assert count("early", 20.0) == count("early", 5.0) < count("exact", 5.0)
+
+
+@pytest.mark.parametrize("stop", ["early", "exact"])
+def test_one_sentence_may_grow_as_long_as_among_others(stop):
+    config = SearchConfig(stop=stop)
+    together = reachable_lengths(STEPS, LIMITS, SRC_LENGTHS, config).tolist()
+    sentences = zip(STEPS.tolist(), LIMITS.tolist(), SRC_LENGTHS.tolist(), strict=True)
+    assert [reachable_length(*one, config) for one in sentences] == pytest.approx(together)

@@ -1,6 +1,8 @@
 """A client may ask as often as the limit says, and is told when it may ask again."""
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from nmtkit.serve import rates
 from nmtkit.serve.errors import RequestError
@@ -31,3 +33,23 @@ def test_no_limit_and_few_clients_remembered(monkeypatch):
     for client in range(10):
         limit.check(client)
     assert len(limit._buckets) == 3
+
+
+@given(st.integers(1, 2_000), st.lists(st.floats(0, 90), max_size=30))
+@example(1, [60.85369293216969])  # refused again, as the sum of both times was rounded
+def test_a_client_that_waits_as_long_as_it_is_told_is_served(per_minute, waits):
+    now = 0.0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("nmtkit.serve.rates.time.monotonic", lambda: now)
+        limit = RateLimit(per_minute)
+        for wait in (0.0, *waits):
+            now += wait
+            for _ in range(per_minute + 1):
+                try:
+                    limit.check("a")
+                except RequestError as error:
+                    assert error.retry_after is not None
+                    assert 0 < error.retry_after < 60 / per_minute + 1
+                    now += error.retry_after
+                    limit.check("a")
+                    break

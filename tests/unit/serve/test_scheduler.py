@@ -148,3 +148,15 @@ def test_the_size_of_a_piece_is_bounded_whatever_was_measured(points):
     for size, seconds in points:
         rates.add(Piece("key", [], size), seconds)
     assert 50 <= rates.size("key") <= 100_000
+
+
+waiting = st.tuples(st.sampled_from("abc"), st.integers(1, 300), st.booleans())
+
+
+@given(st.lists(waiting, max_size=20))
+def test_a_line_that_must_be_alone_is_in_no_piece_with_others(found):
+    turns: Turns[Request] = Turns()
+    for number, (client, size, alone) in enumerate(found):
+        turns.put(Waiting(Request(client, number), 0, size, alone))
+    while piece := turns.take(10, 1_000):
+        assert len(piece) == 1 or not any(line.alone for line in piece)

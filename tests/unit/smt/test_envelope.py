@@ -119,8 +119,10 @@ def test_beyond_the_last_crossing_is_one_away_from_it(slope, beyond):
     assert list(actual) == pytest.approx([beyond, 1.0])
 
 
-def test_without_crossings_the_step_is_zero():
-    statistics = np.array([[5, 4, 3, 2, 5, 4, 3, 2, 5]] * 2)
-    offsets, missing = np.array([0, 2]), np.zeros(9, int)
+@pytest.mark.parametrize("words", [0, 4])
+def test_without_crossings_the_step_is_zero(words):
+    """Sentences without hypotheses, of so many words, count."""
+    statistics = np.array([RIGHT] * 2)
+    offsets, missing = np.array([0, 2]), np.array([0] * 8 + [words])
     actual = exact_line_search(np.zeros(2), np.array([1.0, 2.0]), offsets, statistics, missing)
-    assert list(actual) == pytest.approx([0.0, float(bleu(statistics[0]))])
+    assert list(actual) == pytest.approx([0.0, float(bleu(statistics[0] + missing))])

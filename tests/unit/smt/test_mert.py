@@ -75,3 +75,20 @@ def test_each_start_is_logged(make_list):
     progress: list[str] = []
     mert(tuning, np.ones(3), MertConfig(restarts=2), progress.append)
     assert [line[:12] for line in progress] == ["start 0 of 2", "start 1 of 2", "start 2 of 2"]
+
+
+def test_the_weight_of_the_rest_is_the_same_from_every_start(make_list):
+    start, won = np.array([-5.0, 2.0, -4.0]), 0
+    for seed in range(8):
+        tuning = load_tuning_list(*make_list(seed))
+        alone, more = (mert(tuning, start, MertConfig(n, directions=0)) for n in (0, 4))
+        assert alone.rest == more.rest == pytest.approx(1.0 / 11.0)
+        won += more.bleu > alone.bleu
+    assert won, "no other start was better in any list"
+
+
+@pytest.mark.parametrize("restarts", [0, 2])
+def test_weights_are_normalised_where_nothing_is_won(make_list, restarts):
+    tuning = load_tuning_list(*make_list(1, most=1))
+    end = mert(tuning, np.array([3.0, -4.0, 3.0]), MertConfig(restarts))
+    assert end.weights == pytest.approx([0.3, -0.4, 0.3]) and end.rest == pytest.approx(0.1)

@@ -7,6 +7,7 @@ import pytest
 
 from nmtkit.errors import DataError
 from nmtkit.evaluation.metrics import tokenized_bleu
+from nmtkit.smt import reranker as reranker_module
 from nmtkit.smt.nbest import Entry, parse
 from nmtkit.smt.reranker import (
     AverageScorer,
@@ -168,3 +169,15 @@ def test_non_ascii_white_space_is_kept_at_the_ends(edge):
     reranker = Reranker(total_scores)
     list(reranker.rerank(entries_of(f"0 ||| \t{edge}a b{edge} \r ||| L= 1 ||| 1")))
     assert reranker.best == [f"{edge}a b{edge}"]
+
+
+@pytest.mark.parametrize(("numbers", "is_refused"), [((5, 11, 17, 23), False), ((5, 12), True)])
+def test_sentences_may_be_missing_between_two_but_not_too_many(monkeypatch, numbers, is_refused):
+    monkeypatch.setattr(reranker_module, "MAX_MISSING_SENTENCES", 5)
+    entries = entries_of(*(f"{number} ||| a ||| L= 1 ||| 1" for number in numbers))
+    groups = Reranker(total_scores).rerank(entries)
+    if is_refused:
+        with pytest.raises(DataError, match="list:2: sentence 12 comes where 6 was expected"):
+            list(groups)
+    else:
+        assert [n for n, group in enumerate(groups) if group] == list(numbers)

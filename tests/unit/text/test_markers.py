@@ -118,5 +118,5 @@ def test_markers_stand_where_rules_would_be_wrong(line: str, tokens: str) -> Non
 
 
 def test_lengths_count_no_markers() -> None:
-    assert without_markers("⇧ a ␣ / ⍽ b") == "a / b"
+    assert without_markers("⇧ a ␣ / ⍽ b ⍽202f c ￭⍽202f ⍽2g") == "a / b c ￭⍽202f ⍽2g"
     assert without_markers("a b") == "a b"

@@ -1,5 +1,6 @@
 """Names are found by what the training data does with them, and come back exactly."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmtkit.errors import DataError
-from nmtkit.text.names import PLACEHOLDERS, NameCounts, Names, mask, may_be_name, unmask
+from nmtkit.text.names import (
+    PLACEHOLDERS,
+    NameCounts,
+    Names,
+    Uses,
+    mask,
+    may_be_name,
+    names_in_both,
+    unmask,
+)
 
 PAIRS = [
     ("I met Lena near Bern .", "J' ai rencontré Lena près de Bern ."),
@@ -117,3 +127,15 @@ def test_a_file_has_all(tmp_path: Path) -> None:
 @pytest.mark.parametrize("word", ["<B>", "a", "'S", "%S", "U.S.A.:x", "été", "B&B!", "字"])
 def test_other_words_are_no_names(word: str) -> None:
     assert not may_be_name(word)
+
+
+@given(st.integers(0, 99), st.integers(0, 99))
+def test_a_word_is_translated_if_it_is_copied_less_often_than_not(copied: int, other: int) -> None:
+    assert Uses(copied + other, copied, 0).is_translated == (copied < other)
+
+
+@given(st.lists(st.sampled_from("ABC")), st.lists(st.sampled_from("ABC")))
+def test_names_of_both_sides_stand_equally_often_in_them(src: list[str], tgt: list[str]) -> None:
+    found = names_in_both(src, tgt, "ABC")
+    assert found == [name for name in "ABC" if Counter(src)[name] == Counter(tgt)[name]]
+    assert names_in_both(["A", "A"], ["A"], ["A"]) == []

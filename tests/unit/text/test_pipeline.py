@@ -1,5 +1,6 @@
 """Conversion of lines to tokens and back."""
 
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -114,3 +115,21 @@ def test_words_stand_alone_without_subwords() -> None:
     pipeline = TextPipeline("de", TextConfig(), None)
     assert pipeline.phrase_tokens("das Haus") == [["das", "Haus"]]
     assert pipeline.word_boundaries(["das"]) == [(False, True)]
+
+
+SPACES = [c for c in map(chr, range(0x110000)) if unicodedata.category(c) == "Zs"]
+
+
+@pytest.mark.parametrize("space", SPACES, ids=ascii)
+@pytest.mark.parametrize("case", ["keep", "markers"])
+def test_spaces_of_any_kind_make_a_line_no_longer(space: str, case: Any) -> None:
+    """The marker of a rare one has its code point, as in ⍽202f, and was counted as a word."""
+    pipeline = TextPipeline("en", TextConfig(joiners=True, case=case), None)
+    lengths = [pipeline.length(pipeline.words(f"a{gap}b")) for gap in (" ", space, f" {space} ")]
+    assert lengths == [2, 2, 2]
+
+
+@pytest.mark.parametrize("joiners", [True, False])
+def test_words_that_look_like_markers_are_counted(joiners: bool) -> None:
+    pipeline = TextPipeline("en", TextConfig(joiners=joiners, case="markers"), None)
+    assert pipeline.length(pipeline.words("Ab ⍽ 202f CD ⇧ e ␣")) == 7

@@ -17,12 +17,16 @@ from nmtkit.errors import ModelError
 from nmtkit.io.parameters import (
     CorruptFileError,
     average_parameters,
+    parameters_of,
 )
 from nmtkit.training.checkpoint import (
     Kind,
+    average_with_checkpoints,
+    earlier_checksum,
     list_checkpoints,
     load_checkpoint,
     load_newest_checkpoint,
+    remove_later_checkpoints,
     remove_old_checkpoints,
     save_checkpoint,
 )
@@ -312,3 +316,51 @@ def test_a_file_in_the_place_of_an_old_checkpoint_is_removed(tmp_path):
     (tmp_path / "checkpoints/00000001").write_text("a file")
     remove_old_checkpoints(tmp_path, keep=1)
     assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["00000007"]
+
+
+def test_a_checkpoint_of_the_steady_part_replaces_older_ones(tmp_path):
+    for updates in (3, 5):
+        save_checkpoint(tmp_path, *make(), Progress(updates=updates), Kind.STEADY)
+    assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["00000005.steady"]
+
+
+@pytest.mark.parametrize(("updates", "left"), [(4, []), (5, [5]), (6, [5, 6]), (7, [5, 6, 7])])
+def test_going_back_removes_the_checkpoints_of_later_updates_alone(tmp_path, updates, left):
+    three(tmp_path)
+    remove_later_checkpoints(tmp_path, updates)
+    assert sorted(int(path.stem) for path in (tmp_path / "checkpoints").iterdir()) == left
+
+
+@pytest.mark.parametrize("average", [1, 2, 3, 4, 9])
+@pytest.mark.parametrize("kind", [Kind.VALIDATED, Kind.INTERRUPTED])
+def test_the_checksum_is_that_of_the_checkpoints_which_are_averaged_next(tmp_path, kind, average):
+    """A checkpoint counts if the checksum changes without it."""
+    updates = 5
+    paths = [
+        save_checkpoint(tmp_path, *make(seed=n), Progress(updates=n)) for n in range(1, updates + 2)
+    ]
+    whole = earlier_checksum(tmp_path, updates, average, kind)
+    counted = []
+    for number, path in enumerate(paths, start=1):
+        path.rename(tmp_path / "aside")
+        if earlier_checksum(tmp_path, updates, average, kind) != whole:
+            counted.append(number)
+        (tmp_path / "aside").rename(path)
+    known = [*range(1, updates + (kind is Kind.VALIDATED))]  # an interruption is not averaged
+    expected = known[len(known) - min(average - 1, len(known)) :]
+    assert counted == [number for number in expected if number != updates]
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 9])
+def test_the_current_parameters_are_averaged_with_those_of_the_last_checkpoints(tmp_path, count):
+    assert average_with_checkpoints(tmp_path, {"weight": torch.ones(1)}, count) == {
+        "weight": torch.ones(1)
+    }
+    values = []
+    for updates in range(5):
+        model, optimizer = make(seed=updates)
+        if updates < 4:
+            save_checkpoint(tmp_path, model, optimizer, Progress(updates=updates))
+        values.append(model.weight.detach())
+    mean = average_with_checkpoints(tmp_path, parameters_of(model), count)
+    torch.testing.assert_close(mean["weight"], torch.stack(values[-count:]).mean(0))

@@ -1,5 +1,7 @@
 """What a training knows about its words before the first update."""
 
+from typing import Any, cast
+
 import pytest
 import torch
 
@@ -8,7 +10,8 @@ from nmtkit.data import word_pairs
 from nmtkit.errors import ConfigError
 from nmtkit.models.cslm import CSLM, CSLMConfig
 from nmtkit.models.rnnenc import RNNenc, RNNencConfig
-from nmtkit.training.informed_start import check_informed_start
+from nmtkit.text.term_words import TermWords
+from nmtkit.training.informed_start import check_informed_start, tie_term_words
 from tests.unit.training.conftest import WORDS, MakeTrainer
 
 
@@ -58,3 +61,19 @@ def test_settings_that_a_model_cannot_use_are_refused() -> None:
     )
     with pytest.raises(ConfigError, match="no attention"):
         check_informed_start(model, parse_config({"training": {"guided_alignment": 0.1}}, "test"))
+
+
+def test_a_target_word_learns_from_the_source_word_that_stands_for_it() -> None:
+    """Both stay the same, and move by the sum of their gradients."""
+    words, rate = TermWords(4), 0.5
+    E_x, E_y = torch.randn(7, 2), torch.randn(3, 2)
+    model = torch.nn.ParameterDict({"E_x": E_x.clone(), "E_y": E_y.clone()})
+    optimizer = torch.optim.SGD(model.parameters(), lr=rate)
+    tie_term_words(cast(Any, model), optimizer, words)
+    assert torch.equal(model["E_x"][4:], E_y) and torch.equal(model["E_x"][:4], E_x[:4])
+    gradients = torch.randn(7, 2), torch.randn(3, 2)
+    model["E_x"].grad, model["E_y"].grad = (gradient.clone() for gradient in gradients)
+    optimizer.step()
+    expected = E_y - rate * (gradients[0][4:] + gradients[1])
+    torch.testing.assert_close(model["E_y"].data, expected)
+    assert torch.equal(model["E_x"][4:], model["E_y"])

@@ -14,9 +14,10 @@ PLANNED = TrainingConfig(max_updates=0, time_limit=60.0, schedule=("0:1.0", "60:
     ("seconds", "stays"), [(None, True), (60.0, True), (30.0, True), (90.0, False), (0.0, False)]
 )
 def test_a_schedule_stays_unless_there_is_more_time(seconds: float | None, stays: bool) -> None:
-    config = with_time(PLANNED, seconds, PLANNED)
+    asked = dataclasses.replace(PLANNED, schedule=())
+    config = with_time(asked, seconds, PLANNED)
     assert config.time_limit == (60.0 if seconds is None else seconds)
-    assert (config.schedule == PLANNED.schedule) == stays
+    assert config.schedule == (PLANNED.schedule if stays else ())
 
 
 def test_a_time_takes_the_place_of_a_schedule_for_updates() -> None:

@@ -6,7 +6,7 @@ import math
 import statistics
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from nmtkit.config import parse_config
@@ -14,6 +14,8 @@ from nmtkit.config_io import merge_tables, recipe_table
 from nmtkit.training.plan import (
     LEAST_TRAINING_SHARE,
     SIZES,
+    TRAINING_SHARE,
+    VALIDATION_SHARE,
     CorpusFigures,
     Plan,
     SpeedModel,
@@ -221,3 +223,52 @@ def test_short_sentences_come_first_only_where_few_pairs_come_again(
         assert plan.curriculum_updates == 0
     else:
         assert plan.curriculum_updates == pytest.approx(0.35 * plan.updates, abs=0.5)
+
+
+@given(corpora, st.sampled_from(SIZES))
+def test_longer_sources_take_more_multiplications_and_longer_targets_share_them(
+    figures: CorpusFigures, size: int
+) -> None:
+    products = figures.products(size)
+    assert figures._replace(src_tokens=2 * figures.src_tokens).products(size) > products
+    assert figures._replace(tgt_tokens=2 * figures.tgt_tokens).products(size) < products
+
+
+@given(corpora, st.sampled_from(SIZES), st.floats(0.5, 4))
+def test_bleu_is_measured_if_there_is_time_to_translate_the_dev_set_twice(
+    figures: CorpusFigures, size: int, ratio: float
+) -> None:
+    """The ratio is that of the time for validations to that of one with translations."""
+    assume(abs(ratio - 2) > 1e-6)
+    validated = ratio * figures.validation_tokens(size, True)
+    plan = Plan(size, validated * TRAINING_SHARE / VALIDATION_SHARE, figures)
+    assert plan.measures_bleu == (ratio >= 2)
+
+
+@given(corpora, speeds, times, st.sampled_from(SIZES), st.floats(0.05, 0.8))
+def test_a_large_dev_set_takes_its_time_from_the_updates(
+    figures: CorpusFigures, speed: SpeedModel, seconds: float, size: int, share: float
+) -> None:
+    """The share is about that of the time which a validation takes."""
+    products = figures.products(size)
+    fixed, token = speed.fixed_share(products), speed.seconds(products)
+    one = figures._replace(dev_tokens=1).validation_tokens(size, False, fixed_share=fixed)
+    dev_tokens = int(share * after_start(seconds) / (token * one))
+    assume(dev_tokens > 99)
+    plan = best_plan(figures._replace(dev_tokens=dev_tokens), speed, seconds, [size])
+    used = (plan.tokens + dev_tokens * one) * token
+    assert LEAST_TRAINING_SHARE < plan.training_share < TRAINING_SHARE
+    assert used == pytest.approx((TRAINING_SHARE + VALIDATION_SHARE) * after_start(seconds))
+
+
+@given(corpora, speeds, st.floats(1e4, 1e9), st.floats(0.5, 1.2))
+def test_no_larger_model_is_planned_because_validating_leaves_it_as_little_time(
+    figures: CorpusFigures, speed: SpeedModel, seconds: float, share: float
+) -> None:
+    """The share is that of the time which a validation of the smallest model takes."""
+    products = figures.products(SIZES[0])
+    fixed = speed.fixed_share(products)
+    one = figures._replace(dev_tokens=1).validation_tokens(SIZES[0], False, fixed_share=fixed)
+    dev_tokens = int(share * after_start(seconds) / (speed.seconds(products) * one))
+    plan = best_plan(figures._replace(dev_tokens=dev_tokens), speed, seconds)
+    assert plan.size == SIZES[0] or plan.training_share > LEAST_TRAINING_SHARE

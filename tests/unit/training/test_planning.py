@@ -1,5 +1,6 @@
 """Planning on machines of given speeds."""
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -57,7 +58,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> list[Config]:
 
 def precisions(planner: Planner) -> set[str]:
     """Return the precision of the plans by whether they have 512 units or more."""
-    plans = [planner.plan(factor) for factor in (1e-6, 1e-3, 1.0)]
+    plans = [planner.plan(10.0**-tenth) for tenth in range(7)]
     assert all((plan.size >= 512) == (plan.precision == "bfloat16") for plan in plans)
     return {planner.settings(plan).training.precision for plan in plans}
 
@@ -246,3 +247,15 @@ def test_a_dev_set_that_takes_much_of_the_time_is_warned_of(
         r" smaller one leaves more for training",
         warning,
     )
+
+
+@pytest.mark.parametrize("hours", [30.0, 1e3, 1e5])
+def test_the_gain_of_twice_the_time_is_a_share_of_the_perplexity(
+    prepared: Path, machine: list[Config], hours: float
+) -> None:
+    planner = Planner(prepared, hours * HOUR, device="cpu")
+    plan, double = planner.plan(), planner.plan(2)
+    found = re.search(r"a perplexity lower by about (\d+) %", planner.describe(plan)[2])
+    assert found is not None and 0 <= int(found[1]) < 100
+    left = 100 * math.exp(double.expected_cost) / math.exp(plan.expected_cost)
+    assert int(found[1]) == pytest.approx(100 - left, abs=0.51)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from nmtkit.config import TrainingConfig
 from nmtkit.errors import ConfigError
 from nmtkit.training.schedule import Point, Schedule
-from nmtkit.training.time_limit import Costs, TimeLimit, last_validation_before
+from nmtkit.training.time_limit import RECENT_UPDATES, Costs, TimeLimit, last_validation_before
 
 POINTS = ("0:0.01", "100:1.0", "600:1.0", "1000:0.0")
 
@@ -162,3 +162,20 @@ def test_no_validation_comes_shortly_before_that_at_the_end() -> None:
     costs.add_update(1.0, 700)
     assert costs.between(70, 100) == 30 + 2 * 2
     assert costs.between(70, 99) == costs.between(80, 109) == 29 + 2
+
+
+def test_only_the_last_updates_tell_the_speed() -> None:
+    costs = Costs(2.0, validate_every=250)
+    for seconds, count in ((0.1, 1000), (0.3, RECENT_UPDATES)):
+        for _ in range(count):
+            costs.add_update(seconds, 700)
+    assert costs.update == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize("left", [1, 0])
+def test_a_schedule_that_ends_with_the_next_update_is_not_prolonged(left: int) -> None:
+    limit = TimeLimit(60.0, 0.4, Costs(2.0, validate_every=250))
+    limit.costs.add_update(0.1, 700)
+    schedule = Schedule.parse(POINTS, "x")
+    assert limit.revise(schedule, schedule.end - left, used=0.0) is schedule
+    assert limit.revise(schedule, schedule.end - 2, used=0.0) is not schedule

@@ -81,3 +81,19 @@ def test_models_take_turns_on_the_same_updates_and_the_least_time_of_each_counts
     assert probes == probes[:2] * 2 and probes[0] is not probes[1]
     assert trained == trained[:2] * 2 and trained[0] is not trained[1]
     assert speeds[0].tokens == sum(batch.tokens for update in trained[0] for batch in update)
+
+
+@pytest.mark.parametrize("models", [1, 2, 5])
+def test_each_model_is_measured_for_the_time_however_many_there_are(
+    make_trainer: Callable[..., Trainer], monkeypatch: pytest.MonkeyPatch, models: int
+) -> None:
+    counts: list[int] = []
+
+    def train(_: SpeedProbe, updates: Sequence[list[Batch]]) -> list[float]:
+        counts.append(len(updates))
+        return [0.5] * len(updates)
+
+    monkeypatch.setattr(SpeedProbe, "train", train)
+    corpus = make_trainer().batches.corpus
+    fastest_speeds([CONFIG] * models, corpus, VOCABULARIES, CPU, 20.0)
+    assert counts[FIRST_UPDATES * models :] == [40] * models

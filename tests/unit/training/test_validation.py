@@ -1,12 +1,18 @@
 """The cost of the dev set equals the model's cost sentence by sentence, without dropout."""
 
+import dataclasses
+
 import pytest
 import torch
 
 from nmtkit.data.batch import make_batch
+from nmtkit.model_folder import read_config
 from nmtkit.models.rnnsearch import RNNsearch, RNNsearchConfig
+from nmtkit.search.beam import beam_search
 from nmtkit.training.dev_metrics import DevScores
+from nmtkit.training.train import train
 from nmtkit.training.validation import validate
+from tests.unit.training.test_initial_model import SMALL, prepare
 
 PAIRS = [([3, 4, 0], [5, 0]), ([2, 0], [6, 7, 8, 0]), ([0], [0])]
 
@@ -60,3 +66,19 @@ def test_training_can_continue_after_validation(model):
     validate(model, batches(2), torch.device("cpu"), None)
     model.loss(*batches(3)[0][:4]).backward()
     assert all(parameter.grad is not None for parameter in model.parameters())
+
+
+def test_the_dev_set_is_translated_with_a_beam_of_its_own(tmp_path, monkeypatch):
+    searched = []
+
+    def record(models, src, src_mask, settings, n_best):
+        searched.append(settings)
+        return beam_search(models, src, src_mask, settings, n_best)
+
+    monkeypatch.setattr("nmtkit.training.validation.beam_search", record)
+    beams = ["training.dev_beam=3", "search.beam=7", "training.dev_bleu=true"]
+    data = prepare(tmp_path / "data")
+    train(data, tmp_path / "model", overrides=[*SMALL, *beams], device="cpu")
+    plain = read_config(tmp_path / "model").search
+    assert searched and plain.beam == 7
+    assert set(searched) == {dataclasses.replace(plain, beam=3)}

@@ -26,10 +26,10 @@ def test_a_small_set_is_not_sampled():
 
 def test_too_little_time_leaves_the_least_number_of_lines_but_all_corrections(make_model):
     model = make_model(1)
-    examiner = Examiner(model, [numbered(Kind.CORRECTIONS, 90), numbered(Kind.GUARD, 90)])
+    examiner = Examiner(model, [numbered(kind, 90) for kind in Kind])
     parameters = {n: v.clone() for n, v in parameters_of(model.model).items()}
     examiner.fit(0.0, parameters)
-    assert [len(s.sources) for s in examiner.sets] == [90, MIN_LINES]
+    assert [len(s.sources) for s in examiner.sets] == [90, MIN_LINES, MIN_LINES]
 
 
 def test_translations_are_those_of_the_parameters_given(make_model):

@@ -1,6 +1,8 @@
 """Fine-tuning: the pull towards the old parameters, replay, and the end of the time."""
 
 import dataclasses
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -163,3 +165,60 @@ def test_gradients_that_are_not_finite_are_skipped_and_then_an_error(make_tuner)
         tuner.update()
     with pytest.raises(ModelError, match="not finite"):
         tuner.update()
+
+
+@pytest.mark.parametrize("factor", [1.0, 0.5, 0.125, 0.0])
+def test_the_pull_falls_with_the_learning_rate(make_tuner, factor):
+    free, pulled = make_tuner(), make_tuner(dataclasses.replace(QUICK, pull=0.4))
+    free.settings = dataclasses.replace(QUICK, pull=0.0)
+    for tuner in (free, pulled):
+        tuner.update(factor)
+    assert distance(pulled) == pytest.approx((1 - 0.4 * factor) * distance(free), rel=1e-3)
+
+
+@pytest.mark.parametrize("warmup", [1, 4])
+def test_the_learning_rate_rises_during_the_warm_up(make_tuner, warmup):
+    tuner = make_tuner(dataclasses.replace(QUICK, warmup=warmup))
+    for number in range(1, 7):
+        tuner.update()
+        assert tuner.factor == min(1.0, number / warmup)
+        [group] = tuner.optimizer.param_groups
+        assert group["lr"] == pytest.approx(QUICK.learning_rate * tuner.factor)
+
+
+@pytest.mark.parametrize("enough", [2, 7, 9])
+def test_the_learning_rate_never_rises_while_what_is_learned_settles(
+    make_tuner, monkeypatch, enough
+):
+    """By a clock on which each update takes a second of ten; from 5 on the learning rate falls."""
+    tuner, factors = make_tuner(), []
+    clock = SimpleNamespace(monotonic=lambda: float(tuner.updates))
+    monkeypatch.setattr(fine_tuning, "time", clock)
+    update = FineTuner.update
+
+    def record(self, *arguments):
+        update(self, *arguments)
+        factors.append(self.factor)
+
+    monkeypatch.setattr(FineTuner, "update", record)
+    tuner.run(10.0, lambda: tuner.updates == enough)
+    assert len(factors) == min(2 * enough, 10)
+    assert factors == sorted(factors, reverse=True)
+
+
+@pytest.mark.parametrize(("finite", "fails"), [(None, True), (0, False), (5, False)])
+def test_only_gradients_that_are_not_finite_in_a_row_are_an_error(make_tuner, finite, fails):
+    """One among two times as many as may follow each other is finite."""
+    tuner = make_tuner()
+    compute = tuner.gradient.compute
+
+    def damaged(batches, number, *arguments, **options):
+        found = compute(batches, number, *arguments, **options)
+        is_finite = number % MAX_NONFINITE == finite
+        return found if is_finite else dataclasses.replace(found, norm=float("nan"))
+
+    tuner.gradient.compute = damaged
+    context = pytest.raises(ModelError, match="not finite") if fails else nullcontext()
+    with context:
+        for _ in range(2 * MAX_NONFINITE):
+            tuner.update()

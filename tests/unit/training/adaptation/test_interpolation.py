@@ -10,6 +10,7 @@ from nmtkit.training.adaptation.interpolation import (
     SAFETY,
     Trial,
     interpolate,
+    next_point,
     search_point,
 )
 
@@ -102,3 +103,37 @@ def test_only_one_point_is_measured_without_time():
 
     assert search_point(measure, 1.0, lambda: False).point == 1.0
     assert measured == [1.0]
+
+
+SAFE = 0.7
+
+
+@given(st.floats(1.001, 50))
+def test_the_point_after_a_loss_that_is_too_large_uses_most_of_what_is_allowed(
+    ratio: float,
+) -> None:
+    """The loss grows with the square, from the given multiple of what is safe at 1."""
+    loss = ratio * SAFE
+    point = next_point([Trial(1.0, 5.0, loss)], SAFE)
+    assert point is not None and 0.5 * SAFE <= loss * point**2 <= SAFE
+
+
+@given(st.floats(1.001, 90), st.lists(st.floats(0, 30), min_size=30, max_size=30))
+def test_nothing_below_a_safe_point_is_tried_once_the_loss_is_bracketed(
+    ratio: float, gains: list[float]
+) -> None:
+    trials: list[Trial] = []
+
+    def measure(point: float) -> Trial:
+        trials.append(Trial(point, gains[len(trials)], ratio * SAFE * point**2))
+        return trials[-1]
+
+    search_point(measure, SAFE / SAFETY, lambda: len(trials) < 30)
+    first = next((n for n, trial in enumerate(trials) if trial.loss <= SAFE), len(trials))
+    assert all(trial.point > trials[first].point for trial in trials[first + 1 :])
+
+
+@given(st.floats(0, 50), st.floats(-5, 5))
+def test_what_a_guard_wins_makes_no_point_better(gain: float, loss: float) -> None:
+    value = Trial(0.5, gain, loss).value
+    assert value == (gain if loss <= 0 else gain - loss)

@@ -112,3 +112,17 @@ def test_a_folder_without_a_dev_set_guards_nothing(folders):
     replay = open_replay(data, folder, model)
     (data / "dev.src").unlink()
     assert replay.dev_pairs(model, 3) == []
+
+
+@pytest.mark.parametrize("side", ["src", "tgt"])
+def test_dev_pairs_with_an_empty_side_guard_nothing(folders, side):
+    data, folder = folders
+    lines = (data / f"dev.{side}").read_text(encoding="utf-8").splitlines()
+    lines[0] = lines[4] = ""
+    (data / f"dev.{side}").write_text("".join(f"{line}\n" for line in lines))
+    model = load_model(folder, "cpu")
+    pairs = open_replay(data, folder, model).dev_pairs(model, 100)
+    assert [pair.where for pair in pairs] == [
+        f"{data / 'dev.tgt'}:{number}" for number in (2, 3, 4, 6, 7, 8, 9)
+    ]
+    assert all(pair.src and pair.tgt == pair.src.upper() for pair in pairs)
