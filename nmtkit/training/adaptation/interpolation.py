@@ -16,13 +16,14 @@ import torch
 from nmtkit.io.parameters import Parameters
 
 STEP = 0.75
-"""Factor of the next smaller point that is tried while nothing is lost."""
+"""Largest factor of the next smaller point, but for the second and third one."""
 
 POWER, LEAST_POWER, GREATEST_POWER = 3.0, 1.0, 6.0
 """Power of the point with which the loss grows: the first guess, and bounds of that measured."""
 
 LARGEST_FACTOR, MARGIN = 0.9, 0.95
-"""Largest factor of a point after one that loses too much; share of the safe loss to aim at."""
+"""Largest factor of the second and third point if those before lose too much; share of the safe
+loss to aim at."""
 
 MIN_POINT = 0.1
 """Smallest point that is tried; there hardly anything is learned."""
@@ -87,8 +88,9 @@ def next_point(trials: list[Trial], safe: float) -> float | None:
     """
     last, best = trials[-1], best_trial(trials, safe)
     if best is None:
+        largest = LARGEST_FACTOR if len(trials) <= 2 else STEP
         factor = (MARGIN * safe / last.loss) ** (1 / _power(trials))
-        point = max(last.point * min(LARGEST_FACTOR, factor), MIN_POINT)
+        point = max(last.point * min(largest, factor), MIN_POINT)
         return point if point < last.point else None
     above = {trial.point: trial.loss for trial in trials if trial.point > best.point}
     too_large = any(loss > safe for loss in above.values())
