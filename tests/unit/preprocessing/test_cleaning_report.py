@@ -1,6 +1,7 @@
 """What `prepare` reports: dropped pairs, leakage, near duplicates, and a dry run."""
 
 import gzip
+import itertools
 import re
 from pathlib import Path
 from typing import Any, Literal
@@ -128,6 +129,8 @@ def test_dropped_copies_do_not_count_among_the_kept_lengths(tmp_path: Path, work
     page = (tmp_path / "out" / "cleaning.html").read_text(encoding="utf-8")
     bars = re.findall(r"<title>([^<]*)</title>", page[page.index("<h2>Lengths") :])
     assert bars == ["kept: 1", "dropped: 4"] * 3  # source, target, ratio
+    by_file = page[page.index("<h2>By file") : page.index("<h2>Leakage")]
+    assert re.findall(r">(\d+)<", by_file) == ["5", "1", "4"]  # read, kept, duplicate
 
 
 def test_digests_are_new_once() -> None:
@@ -155,3 +158,27 @@ def test_a_dry_run_counts_lengths_as_the_method_does_that_is_chosen(tmp_path: Pa
     ]
     assert dropped[0] == dropped[1]
     assert dropped[0]["long"] == 0
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_pair_of_the_greatest_length_and_ratio_is_kept(tmp_path: Path, swapped: bool) -> None:
+    """Sides have three and three to nine words, or as many and six to nine."""
+    short = ["la " * 3] * 7 + ["la " * n for n in (6, 7, 8, 9)]
+    long = ["le " * n for n in range(3, 10)] + ["le " * n for n in (6, 7, 8, 9)]
+    paths = tmp_path / "train.0", tmp_path / "train.1"
+    for path, lines in zip(paths, (long, short) if swapped else (short, long), strict=True):
+        path.write_text("".join(f"{line}\n" for line in lines))
+    dropped = prepare(
+        paths, tmp_path / "out", src_language="en", tgt_language="fr", subword="none",
+        language_check=False, dry_run=True, max_ratio=2.0, max_length=8,
+    )["splits"]["train"]["dropped"]  # fmt: skip
+    assert (dropped["ratio"], dropped["long"]) == (2, 2)
+
+
+@pytest.mark.parametrize("sides", [*itertools.product([(), ("dev",)], repeat=3)][1:])
+def test_a_policy_drops_pairs_or_any_side_that_stands_elsewhere(
+    sides: tuple[tuple[str, ...], ...],
+) -> None:
+    leak = Leak(*sides)
+    assert leak.drops("drop-any") and not leak.drops("report")
+    assert leak.drops("drop") == bool(leak.pair)

@@ -173,8 +173,15 @@ def test_invalid_names_are_refused(scorers, names, message):
 
 @pytest.mark.parametrize("many", [2, 64])
 def test_a_hypothesis_too_long_for_memory_is_reported(scorers, entries, many, monkeypatch):
-    """The message has its file and line: the first of more than 18 words for sentence 1."""
+    """The message has its file and line: the first of more than 18 words for sentence 1.
+
+    It is the first of those that are equal, too.
+    """
     monkeypatch.setattr("nmtkit.smt.rescorer.MIN_TREE_SIZE", many)
     monkeypatch.setattr("nmtkit.inference.scorer.MAX_ALIGNMENT_WEIGHTS", 18)
     with pytest.raises(DataError, match="l:22: 1 source and 21 target tokens are too many"):
         list(Rescorer(scorers[:1], batch_size=2).rescore(entries, SOURCES))
+    again = [parse(entry.line, "again", entry.number) for entry in entries]
+    twice = sorted([*entries, *again], key=lambda entry: entry.sentence)
+    with pytest.raises(DataError, match="^l:22: "):
+        list(Rescorer(scorers[:1], batch_size=2).rescore(twice, SOURCES))
