@@ -34,12 +34,17 @@ def word_offsets(words: Sequence[str], text: str) -> list[tuple[int, int]]:
     offsets: list[tuple[int, int]] = []
     last = 0
     for number in range(len(words)):
-        start = max(starts.get(number, last), last)
-        last = max(ends.get(number, start), start)
-        while start < last < len(text) and unicodedata.category(text[last])[0] == "M":
-            last += 1
+        start = _behind_marks(text, max(starts.get(number, last), last))
+        last = _behind_marks(text, max(ends.get(number, start), start))
         offsets.append((start, last))
     return offsets
+
+
+def _behind_marks(text: str, offset: int) -> int:
+    """Return an offset, or where the marks behind it end if it stands before some."""
+    while 0 < offset < len(text) and unicodedata.category(text[offset])[0] == "M":
+        offset += 1
+    return offset
 
 
 def _folded(text: str) -> str:
