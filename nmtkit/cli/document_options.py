@@ -82,7 +82,7 @@ class DocumentOptions:
         from nmtkit.inference.document import translate_document
         from nmtkit.inference.markup_translator import read_patterns
         from nmtkit.io.lines import read_data
-        from nmtkit.io.standard import shown_name
+        from nmtkit.io.text_content import shown_name
 
         assert self.format is not None
         name = shown_name(source)

@@ -87,7 +87,7 @@ def check_pipes(context: click.Context) -> None:
     :raises DataError: an option or argument is the pipe of another.
     """
     from nmtkit.io.inputs import refuse_repeated_pipes
-    from nmtkit.io.standard import STANDARD
+    from nmtkit.io.text_content import STANDARD
 
     paths = (
         path

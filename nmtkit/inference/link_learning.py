@@ -26,9 +26,18 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from nmtkit.inference.translated_links import ATTENTION_EXPONENT, MIN_TRANSLATION
 from nmtkit.text.hmm_alignment import HMM, MAX_JUMP, smoothed
-from nmtkit.text.pair_cells import Floats, Ids, PairCells, TokenPair, Weights, diagonal_logs, shares
+from nmtkit.text.pair_cells import (
+    ATTENTION_EXPONENT,
+    MIN_TRANSLATION,
+    Floats,
+    Ids,
+    PairCells,
+    TokenPair,
+    Weights,
+    diagonal_logs,
+    shares,
+)
 
 ROUNDS = 6
 """Default number of rounds of estimation."""

@@ -30,7 +30,7 @@ from nmtkit.inference.translator import Translator
 from nmtkit.inference.word_alignment import Alignment
 from nmtkit.io.fast_record import LEXICON_FILE, read_fast_record
 from nmtkit.io.lines import read_lines
-from nmtkit.io.standard import STANDARD
+from nmtkit.io.text_content import STANDARD
 from nmtkit.model_folder import LoadedModel
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.text.atom_placement import place_atoms

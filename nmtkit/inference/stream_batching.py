@@ -22,8 +22,7 @@ from nmtkit.errors import DataError, counted
 from nmtkit.io.compression import decompressed
 from nmtkit.io.inputs import announce_terminal, arriving_chunks, is_readable
 from nmtkit.io.lines import TOO_LONG, read_raw_lines
-from nmtkit.io.standard import STANDARD, shown_name
-from nmtkit.io.text_content import text_chunks
+from nmtkit.io.text_content import STANDARD, shown_name, text_chunks
 
 log = logging.getLogger("nmtkit")
 

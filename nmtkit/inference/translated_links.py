@@ -19,14 +19,8 @@ from torch import Tensor
 
 from nmtkit.model_folder import LoadedModel
 from nmtkit.special_symbols import EOS
-from nmtkit.text.pair_cells import Ids, Weights, diagonal_logs
+from nmtkit.text.pair_cells import ATTENTION_EXPONENT, MIN_TRANSLATION, Ids, Weights, diagonal_logs
 from nmtkit.text.translation_table import TranslationTable
-
-ATTENTION_EXPONENT = 0.5
-"""a: attention is less certain than it seems."""
-
-MIN_TRANSLATION = 1e-6
-"""t(y | x) of words that have not been met together."""
 
 
 class PairIds(NamedTuple):

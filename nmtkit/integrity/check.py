@@ -16,7 +16,7 @@ from nmtkit.errors import DataError
 from nmtkit.integrity.findings import CheckResult, Inspection, Progress
 from nmtkit.io.inputs import Source, copy_pipes
 from nmtkit.io.lines import read_beginning, read_raw_lines
-from nmtkit.io.standard import STANDARD
+from nmtkit.io.text_content import STANDARD
 from nmtkit.progress_bar import ProgressBar
 
 logger = logging.getLogger("nmtkit")

@@ -26,8 +26,7 @@ from typing import BinaryIO, Self, cast
 
 from nmtkit.errors import DataError
 from nmtkit.io.compression import CHUNK, decompressed
-from nmtkit.io.standard import STANDARD
-from nmtkit.io.text_content import text_chunks
+from nmtkit.io.text_content import STANDARD, text_chunks
 
 logger = logging.getLogger("nmtkit")
 

@@ -33,7 +33,7 @@ from nmtkit.io.inputs import (
     path_to_reread,
     refuse_repeated_pipes,
 )
-from nmtkit.io.standard import STANDARD
+from nmtkit.io.text_content import STANDARD
 
 BLOCK_LINES = 2000
 """Lines that are read, and handed to a worker, at a time."""

@@ -16,7 +16,6 @@ from itertools import chain
 
 from nmtkit.errors import DataError
 from nmtkit.io.compression import compression_of
-from nmtkit.io.standard import shown_name
 
 logger = logging.getLogger("nmtkit")
 
@@ -67,6 +66,9 @@ _SIGNATURES: tuple[tuple[bytes, str, str], ...] = (
 """Data that is not text: its first bytes, what they are, and what to do."""
 
 _COMPILED = [(re.compile(start, re.DOTALL), what, remedy) for start, what, remedy in _SIGNATURES]
+
+STANDARD = "-"
+"""stdin as an input, and stdout as an output."""
 
 _MARKUP = re.compile(
     rb"\s*(?:(?P<html><!doctype\s+html|<html[\s>])|(?P<xml><\?xml\s|<(?:doc|tmx|xliff)[\s>])"
@@ -208,3 +210,8 @@ def _unicode_form(head: bytes) -> str | None:
 def log_once(name: str, what: str, level: int = logging.INFO) -> None:
     """Log what was done to an input; some commands read an input several times."""
     logger.log(level, "%s: %s", shown_name(name), what)
+
+
+def shown_name(path: object) -> str:
+    """Return the name of an input in messages."""
+    return "stdin" if str(path) == STANDARD else str(path)

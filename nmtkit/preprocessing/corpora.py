@@ -25,7 +25,7 @@ from nmtkit.config import suggest_name
 from nmtkit.config_io import read_toml
 from nmtkit.errors import ConfigError, DataError
 from nmtkit.io.inputs import Source
-from nmtkit.io.standard import STANDARD
+from nmtkit.io.text_content import STANDARD
 from nmtkit.special_symbols import SPECIAL_WORDS
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from nmtkit.errors import counted
 from nmtkit.evaluation.translation_errors import KINDS
-from nmtkit.io.standard import shown_name
+from nmtkit.io.text_content import shown_name
 from nmtkit.report.output_errors import count_by_system
 from nmtkit.report.page_curves import bucket_charts, learning_curve_charts
 from nmtkit.report.page_errors import difference_histograms, error_table

@@ -18,7 +18,7 @@ from pathlib import Path
 from nmtkit.errors import DataError
 from nmtkit.io.lines import read_lines
 from nmtkit.io.safe_json import parse_natural
-from nmtkit.io.standard import shown_name
+from nmtkit.io.text_content import shown_name
 from nmtkit.smt.numbers import parse_number
 
 FIELDS = ("number of the sentence", "hypothesis", "features", "total")

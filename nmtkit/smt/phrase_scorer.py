@@ -31,7 +31,7 @@ from nmtkit.errors import ModelError
 from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.scorer import Score, Scorer
 from nmtkit.inference.stream_batching import WINDOW_BATCHES, windows
-from nmtkit.io.standard import STANDARD
+from nmtkit.io.text_content import STANDARD
 from nmtkit.model_folder import LoadedModel, load_models
 from nmtkit.parallel.fork import run_parallel
 from nmtkit.smt.phrase_table import PhrasePair

@@ -21,12 +21,13 @@ from nmtkit.errors import DataError
 from nmtkit.text.case_markers import lower
 from nmtkit.text.characters import mark_ranges
 from nmtkit.text.languages import base_language
+from nmtkit.text.punctuation import DIRECTION_MARKS
 from nmtkit.text.scripts import IDEOGRAPHIC, KANA, UNSPACED_ALPHABETIC
 
 _UNSPACED = f"{IDEOGRAPHIC}{KANA}{UNSPACED_ALPHABETIC}"
 
-_IGNORED = "\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff"
-"""Soft hyphens, signs of direction, and where a line may or may not be broken."""
+_IGNORED = f"\u00ad{DIRECTION_MARKS}"
+"""Soft hyphens, and other characters that are not seen."""
 
 _INVISIBLE = re.compile(f"[{_IGNORED}]")
 
@@ -125,12 +126,12 @@ class Glossary:
                 self._everywhere += term.forbidden
 
     def in_language(self, language: str) -> "Glossary":
-        """Return a glossary of the same terms for lines of a language."""
-        language = base_language(language)
-        is_same = lower("Iİ", language) == lower("Iİ", self._language)
-        if is_same and (language == "ko") == (self._language == "ko"):
-            return self
-        return Glossary(self.terms, language)
+        """Return a glossary of the same terms for lines of a language.
+
+        :param language: its tag; where its rules are those of this glossary, this one is returned.
+        """
+        is_same = _rules(base_language(language)) == _rules(self._language)
+        return self if is_same else Glossary(self.terms, language)
 
     def _add(self, term: Term) -> None:
         node = self._root
@@ -203,6 +204,11 @@ class Glossary:
             for particle in _PARTICLES:
                 if word.endswith(particle) and len(word) >= len(particle) + _MIN_NOUN:
                     yield word.removesuffix(particle)
+
+
+def _rules(language: str) -> tuple[str, bool]:
+    """Return what decides how words are found: the small letters of I and İ, and particles."""
+    return lower("Iİ", language), language == "ko"
 
 
 def words_of(text: str, language: str = "") -> list[Word]:

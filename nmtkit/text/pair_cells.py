@@ -8,6 +8,12 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+ATTENTION_EXPONENT = 0.5
+"""a: attention is less certain than it seems."""
+
+MIN_TRANSLATION = 1e-6
+"""t(y | x) of words that have not been met together."""
+
 Ids = npt.NDArray[np.int64]
 Weights = npt.NDArray[np.float32]
 Floats = npt.NDArray[np.float64]

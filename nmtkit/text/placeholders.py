@@ -73,7 +73,7 @@ these scripts are among them."""
 
 _WORD = rf"(?:(?!\W)[{_SPACED}])"
 _EDGE = rf"(?:(?<!{_WORD})(?={_WORD})|(?<={_WORD})(?!{_WORD}))"
-_UNSPACED = rf"(?:(?!\W)[^{_SPACED}][{_MARKS}]*+)"
+_UNSPACED = rf"(?:(?!\W)[^{_SPACED}][{_MARKS}]*(?![{_MARKS}]))"
 """A letter that stands beside other text without a blank, with its marks."""
 
 
@@ -91,7 +91,7 @@ def _in_any_script(pattern: str) -> str:
 
 _WIDE = "\u3001-\u3004\u3008-\u301f\uff01-\uff0f\uff1a-\uff1f"
 _IN_URL = rf"(?:(?!(?!\W)[^{_SPACED}])[^{NOT_IN_URL}{OTHER_STOPS}{_WIDE}()])"
-_URL_PART = rf"(?:(?![.,;:!?\]]){_IN_URL}|\({_IN_URL}*\)|(?<=[/=#_-]){_UNSPACED}++)"
+_URL_PART = rf"(?:(?![.,;:!?\]]){_IN_URL}|\({_IN_URL}*\)|(?<=[/=#_-]){_UNSPACED}+(?!{_UNSPACED}))"
 _WHOLE_URL = (
     rf"{_in_any_script(SCHEME)}"
     rf"(?:{_URL_PART}|[).,;:!?\]]|\((?!{_IN_URL}*\)))*{_URL_PART}"

@@ -122,12 +122,15 @@ def _end_pattern(language: str) -> re.Pattern[str]:
     `„Gut.“ Sie`.
     """
     signs = sentence_signs(language)
-    tibetan = rf"(?<![{SHADS}])(?<![{SHADS}] )[{SHADS}](?: ?[{SHADS}])*+"  # two need no blank
+    quotes = rf"[{_CLOSING}“‘«‹]|{_SPACED_GUILLEMET}"
+    more_shads = rf" ?[{SHADS}]"
+    tibetan = rf"(?<![{SHADS}])(?<![{SHADS}] )[{SHADS}](?:{more_shads})*(?!{more_shads})"
     return re.compile(
         rf"(?:(?<![{signs}])(?P<spaced>[{signs}]++|፡፡|{tibetan})"
-        rf"(?P<quotes>(?:[{_CLOSING}“‘«‹]|{_SPACED_GUILLEMET})*+)(?=\s))"
+        rf"(?P<quotes>(?:{quotes})*)(?!{quotes})(?=\s))"
         rf"|(?:[{UNSPACED_SIGNS}](?!ល។|បេ។)[{UNSPACED_SIGNS}!?]*"  # Khmer ។ល។ means and so on
-        rf"|[{SHADS}](?: ?[{SHADS}])++)(?P<inner_quotes>[{_CLOSING}]*)"
+        rf"|[{SHADS}](?:{more_shads})+(?!{more_shads}))"  # two need no blank
+        rf"(?P<inner_quotes>[{_CLOSING}]*)"
     )
 
 

@@ -8,6 +8,8 @@ accents taken apart (NFD), as either may have them as marks of their own.
 import unicodedata
 from collections.abc import Sequence
 
+from nmtkit.text.characters import is_mark
+
 MAX_SKIP = 30
 """Characters that may be skipped on a side to find where both go on alike."""
 
@@ -42,7 +44,7 @@ def word_offsets(words: Sequence[str], text: str) -> list[tuple[int, int]]:
 
 def _behind_marks(text: str, offset: int) -> int:
     """Return an offset, or where the marks behind it end if it stands before some."""
-    while 0 < offset < len(text) and unicodedata.category(text[offset])[0] == "M":
+    while 0 < offset < len(text) and is_mark(text[offset]):
         offset += 1
     return offset
 

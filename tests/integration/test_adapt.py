@@ -289,7 +289,7 @@ def test_an_interruption_leaves_nothing_behind(model, corrections, nmtkit, tmp_p
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("nmtkit.training.adaptation.folder.write_config", interrupt)
+    monkeypatch.setattr("nmtkit.training.adaptation.folder.write_model_files", interrupt)
     nmtkit("adapt", model, "--data", corrections, "-o", tmp_path / "new", *TIME, status=130)
     assert list(tmp_path.iterdir()) == []
 

@@ -9,7 +9,6 @@ unknown, and no piece holds whitespace: blanks aside, whitespace is never learne
 import io
 import logging
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -20,6 +19,7 @@ from nmtkit.errors import DataError, counted
 from nmtkit.io.atomic import atomic_file
 from nmtkit.io.inputs import Source, open_source
 from nmtkit.special_symbols import SPECIAL_WORDS
+from nmtkit.text.characters import is_mark
 from nmtkit.text.memo import Memo
 from nmtkit.text.scripts import JOINERS, WORD_JOINERS, is_spaced, unspaced_characters
 
@@ -313,7 +313,7 @@ def _continues(word: str, text: str) -> bool:
 
 def _belongs(character: str) -> bool:
     """Return whether a character belongs to the one before, whatever the script."""
-    return unicodedata.category(character)[0] == "M" or character in JOINERS
+    return is_mark(character) or character in JOINERS
 
 
 def _bytes_of(text: str) -> list[str]:

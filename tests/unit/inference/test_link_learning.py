@@ -17,8 +17,7 @@ from nmtkit.inference.link_learning import (
     learnable,
     word_probabilities,
 )
-from nmtkit.inference.translated_links import MIN_TRANSLATION
-from nmtkit.text.pair_cells import PairCells, TokenPair, Weights
+from nmtkit.text.pair_cells import MIN_TRANSLATION, PairCells, TokenPair, Weights
 
 SRC, TGT = "abcdefghijklm", "nopqrstuvwxyz"
 

@@ -7,8 +7,6 @@ import pytest
 import torch
 
 from nmtkit.inference.translated_links import (
-    ATTENTION_EXPONENT,
-    MIN_TRANSLATION,
     PairIds,
     diagonal,
     link_weights,
@@ -16,6 +14,7 @@ from nmtkit.inference.translated_links import (
 )
 from nmtkit.model_folder import LoadedModel
 from nmtkit.special_symbols import EOS
+from nmtkit.text.pair_cells import ATTENTION_EXPONENT, MIN_TRANSLATION
 from nmtkit.text.translation_table import TranslationTable
 
 SRC, TGT = "abcd", "wxyz"
