@@ -43,7 +43,7 @@ _LONGEST_LABEL = 80
 """Characters that are looked at to find the label of a speaker."""
 
 _SPACE = re.compile(r"\s*")
-_FOLLOWING_LETTER = re.compile(r"[^\w\s]*(\w)?")
+_FOLLOWING_LETTER = re.compile(rf"[^\w\s{UNSPACED_SIGNS}{SHADS}]*(\w)?")
 _LAST_WORD = re.compile(r"[^\s(\[\"'“‘«]*\Z")
 _ENDED_LINE = re.compile(rf"(?!…)[{SENTENCE_SIGNS}{UNSPACED_SIGNS}:：][{DIRECTION_MARKS}]*\Z")
 _VISIBLE = re.compile(rf"[^{DIRECTION_MARKS}]")
@@ -127,7 +127,7 @@ def _end_pattern(language: str) -> re.Pattern[str]:
     tibetan = rf"(?<![{SHADS}])(?<![{SHADS}] )[{SHADS}](?:{more_shads})*(?!{more_shads})"
     return re.compile(
         rf"(?:(?<![{signs}])(?P<spaced>[{signs}]++|፡፡|{tibetan})"
-        rf"(?P<quotes>(?:{quotes})*)(?!{quotes})(?=\s))"
+        rf"(?P<quotes>(?:{quotes})*)(?!{quotes})(?=\s|\Z))"
         rf"|(?:[{UNSPACED_SIGNS}](?!ល។|បេ។)[{UNSPACED_SIGNS}!?]*"  # Khmer ។ល។ means and so on
         rf"|[{SHADS}](?:{more_shads})+(?!{more_shads}))"  # two need no blank
         rf"(?P<inner_quotes>[{_CLOSING}]*)"
