@@ -194,11 +194,12 @@ def _measure(
     from nmtkit.evaluation.metrics import evaluate
     from nmtkit.evaluation.text_warnings import text_warnings
     from nmtkit.io.lines import read_parallel
+    from nmtkit.io.text_content import shown_name
     from nmtkit.progress_bar import ProgressBar
 
     files = [hypotheses, *references]
     hyps, *refs = list(zip(*read_parallel(*files), strict=True)) or [()] * len(files)
-    names = [_display_name(file) for file in files]
+    names = [shown_name(file) for file in files]
     tokenize, detokenize, tokenizer = conversion
     with ProgressBar("evaluate", ""):
         measures = evaluate(hyps, refs, names, tokenize, detokenize, (), tokenizer)
@@ -219,19 +220,18 @@ def _compare(
     from nmtkit.cli.comparison_writers import as_csv, as_json, table
     from nmtkit.evaluation.comparison import compare
     from nmtkit.evaluation.text_warnings import text_warnings
+    from nmtkit.io.text_content import shown_name
     from nmtkit.progress_bar import ProgressBar
 
-    files = {options["name"] or _display_name(hypotheses): hypotheses}
+    files = {options["name"] or shown_name(hypotheses): hypotheses}
     for system, file in options["systems"]:
         if system in files:
             raise click.UsageError(f"Two systems are called '{system}'; give each its own name.")
         files[system] = file
     config = _comparison_config(conversion, len(files), options)
     lines, texts = _read(files, references, options)
-    reference_names = [_display_name(file) for file in references]
-    names = {system: _display_name(file) for system, file in files.items()} | {
-        "": reference_names[0]
-    }
+    reference_names = [shown_name(file) for file in references]
+    names = {system: shown_name(file) for system, file in files.items()} | {"": reference_names[0]}
     warnings: dict[str, None] = {}
     for system, hyps in lines.items():
         file_names = [names[system], *reference_names]
@@ -322,10 +322,6 @@ def _load_vocabulary(path: str | None) -> "Vocabulary | None":
             f"{path} holds subwords (@@ or ▁), but words are looked up whole; give a list of words"
         )
     return vocabulary
-
-
-def _display_name(path: str) -> str:
-    return "stdin" if path == "-" else path
 
 
 def _one_or_all(names: Sequence[str]) -> str | Sequence[str]:

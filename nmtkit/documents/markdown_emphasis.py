@@ -22,9 +22,8 @@ def with_visible_emphasis(text: str) -> str:
     if not EMPHASIS.search(text) or text.isascii():
         return text
     pieces = markdown_pieces(text)
-    for number, partner in sorted(find_partners(pieces).items()):
-        opening, closing = sorted((number, partner))
-        if number == closing and EMPHASIS.fullmatch(pieces[opening].source):
+    for closing, opening in sorted(find_partners(pieces).items()):
+        if opening < closing and EMPHASIS.fullmatch(pieces[opening].source):
             _move_out(pieces, opening, closing)
     return "".join(piece.source for piece in pieces)
 

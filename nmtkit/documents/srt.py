@@ -22,8 +22,8 @@ from nmtkit.documents.encoding import LINE, decode, legacy_encoding, newline_of
 from nmtkit.documents.line_division import divided_line
 from nmtkit.text.characters import is_small
 from nmtkit.text.punctuation import (
-    CLOSING_QUOTES,
     DIRECTION_MARKS,
+    QUOTES_BEHIND_SIGNS,
     SENTENCE_SIGNS,
     UNSPACED_SIGNS,
 )
@@ -39,7 +39,7 @@ _POSITION = re.compile(r"(?:\{\\[^{}]*\})+")
 _CONTINUED = "<?subtitle?>"
 _ENDED = re.compile(
     rf"(?!…)[{SENTENCE_SIGNS}{UNSPACED_SIGNS}:;♪\])]"
-    rf"[“‘«‹{CLOSING_QUOTES}{DIRECTION_MARKS}]*(?:</[^<>]*>)*\Z"
+    rf"[{QUOTES_BEHIND_SIGNS}{DIRECTION_MARKS}]*(?:</[^<>]*>)*\Z"
 )
 
 

@@ -20,7 +20,7 @@ from nmtkit.search.constraints import Constraints
 from nmtkit.search.forced_decoding import Begun, decode_forced
 from nmtkit.search.forced_prefix import chain
 from nmtkit.search.hypothesis import Hypothesis
-from nmtkit.search.next_token import NextTokenScorer
+from nmtkit.search.next_token import NextTokenScorer, scorer_of
 from nmtkit.special_symbols import EOS
 from nmtkit.text.scripts import unspaced_characters
 
@@ -106,11 +106,10 @@ class AlternativesFinder:
         """Return a sentence with its candidates, if there are any, and the scorer of tokens."""
         layers = [model.output_layer() for model in self._ensemble.models]
         averaging = self._ensemble.averaging
-        if self._candidates is None:
-            return batch, NextTokenScorer(layers, averaging)
-        rows = candidate_rows([tokens], self._candidates, [prefix.constraints])
-        rows = rows.to(batch.lengths.device)
-        return batch._replace(candidates=rows), CandidateScorer(layers, rows, averaging)
+        if self._candidates is not None:
+            rows = candidate_rows([tokens], self._candidates, [prefix.constraints])
+            batch = batch._replace(candidates=rows.to(batch.lengths.device))
+        return batch, scorer_of(layers, batch.candidates, averaging)
 
     def _begin(
         self,

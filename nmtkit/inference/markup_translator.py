@@ -149,7 +149,7 @@ class MarkupTranslator:
         """Return what the models read of a line: with symbols of its elements, if they know all.
 
         Blanks beside one another are one, as browsers show them. A line break within Chinese text
-        and the like is none.
+        separates no words there, and is left out.
 
         :param marked: the line, taken apart.
         """

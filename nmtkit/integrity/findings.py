@@ -95,7 +95,7 @@ def warning(path: Source, problem: str, remedy: str, line: int | None = None) ->
 
 
 def finding_of(problem: NmtkitError, path: Source, remedy: str = "") -> Finding:
-    """Return the error for a reader's error.
+    """Return the finding for a reader's error.
 
     Messages of readers are "FILE:LINE: PROBLEM; REMEDY".
 

@@ -60,10 +60,7 @@ class LanguageCheck:
 
     def __init__(self, src: str, tgt: str) -> None:
         self._tags = (src, tgt)
-        self._related = (
-            related_languages(base_language(src)),
-            related_languages(base_language(tgt)),
-        )
+        self._related = [related_languages(base_language(tag)) for tag in self._tags]
         self._is_reported = False
 
     def check(self, block: PairBlock) -> None:

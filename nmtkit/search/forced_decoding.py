@@ -10,11 +10,7 @@ from nmtkit.models.base import TranslationModel
 from nmtkit.models.search_state import SearchState
 from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.candidates import CandidateScorer
-from nmtkit.search.next_token import (
-    NextTokenScorer,
-    initial_states,
-    predict,
-)
+from nmtkit.search.next_token import NextTokenScorer, initial_states, predict
 from nmtkit.special_symbols import BOS
 
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from nmtkit.text.characters import is_small
 from nmtkit.text.markup import LINE_BREAK, Atom, Element, MarkedText, TagEvent, tag_events
 from nmtkit.text.punctuation import (
-    CLOSING_QUOTES,
     DIRECTION_MARKS,
+    QUOTES_BEHIND_SIGNS,
     SENTENCE_SIGNS,
     UNSPACED_SIGNS,
 )
@@ -22,7 +22,7 @@ from nmtkit.text.scripts import is_spaced
 from nmtkit.text.sentences import Lines, Span, find_sentences
 
 _ENDED = re.compile(
-    rf"[{SENTENCE_SIGNS}{UNSPACED_SIGNS},;、，；][“‘«‹{CLOSING_QUOTES}{DIRECTION_MARKS}]*\Z"
+    rf"[{SENTENCE_SIGNS}{UNSPACED_SIGNS},;、，；][{QUOTES_BEHIND_SIGNS}{DIRECTION_MARKS}]*\Z"
 )
 _BREAK = re.compile(
     rf"{LINE_BREAK.pattern}|<(?:hr|lb)\b|<mrk\b[^<>]*\bmtype\s*=\s*[\"']seg\b|</mrk", re.I

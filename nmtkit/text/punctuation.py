@@ -28,6 +28,9 @@ SHADS = "\u0f0d-\u0f12\u0f14"
 CLOSING_QUOTES = "\"'”’»›)\\]}】」』》〉〕）］｝｣"
 """Quotation marks and brackets that close; straight ones may open, too."""
 
+QUOTES_BEHIND_SIGNS = f"“‘«‹{CLOSING_QUOTES}"
+"""Those that close, and those that do so in some languages, as in German."""
+
 DIRECTION_MARKS = "\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff"
 """Invisible characters without a width, which may stand behind a sentence."""
 

@@ -78,7 +78,7 @@ def unwrapped(text: str) -> str:
     These stand between two characters of scripts without blanks, or their punctuation. Other line
     breaks stay.
     """
-    return _WRAPPED.sub("", text)
+    return _WRAPPED.sub("", text) if "\n" in text or "\r" in text else text
 
 
 def unspaced_characters(text: str) -> int:

@@ -20,6 +20,7 @@ from nmtkit.text.punctuation import (
     CLOSING_QUOTES,
     DIRECTION_MARKS,
     QUESTION_SIGNS,
+    QUOTES_BEHIND_SIGNS,
     SENTENCE_SIGNS,
     SHADS,
     UNSPACED_SIGNS,
@@ -122,7 +123,7 @@ def _end_pattern(language: str) -> re.Pattern[str]:
     `„Gut.“ Sie`.
     """
     signs = sentence_signs(language)
-    quotes = rf"[{_CLOSING}“‘«‹]|{_SPACED_GUILLEMET}"
+    quotes = rf"[{_CLOSING}{QUOTES_BEHIND_SIGNS}]|{_SPACED_GUILLEMET}"
     more_shads = rf" ?[{SHADS}]"
     tibetan = rf"(?<![{SHADS}])(?<![{SHADS}] )[{SHADS}](?:{more_shads})*(?!{more_shads})"
     return re.compile(
