@@ -7,7 +7,8 @@ otherwise, and so is whether accents are marks of their own (Unicode's NFC and N
 apostrophes and hyphens is written, and what has no width and no meaning, such as soft hyphens.
 Scripts without blanks have no word boundaries, so there every character is a word. Combining marks,
 such as the vowels of Hindi, belong to the character before. In Korean particles stand behind a word
-without a blank: a term is found before them.
+without a blank: a term is found before them. Greek capitals have no accents: a term is found without
+them, too.
 """
 
 import re
@@ -136,7 +137,9 @@ class Glossary:
     def _add(self, term: Term) -> None:
         node = self._root
         for word in words_of(term.source, self._language):
-            node = node.following.setdefault(word.folded, _Node())
+            before, node = node, node.following.setdefault(word.folded, _Node())
+            if self._language == "el":
+                before.following.setdefault(_without_accents(word.folded), node)
         node.terms.append(term)
 
     def find(self, line: str) -> list[Occurrence]:
@@ -206,9 +209,14 @@ class Glossary:
                     yield word.removesuffix(particle)
 
 
-def _rules(language: str) -> tuple[str, bool]:
-    """Return what decides how words are found: the small letters of I and İ, and particles."""
-    return lower("Iİ", language), language == "ko"
+def _rules(language: str) -> tuple[str, str]:
+    """Return what decides how words are found: the small letters of I and İ, and the language."""
+    return lower("Iİ", language), language if language in ("ko", "el") else ""
+
+
+def _without_accents(word: str) -> str:
+    """Return a Greek word in small letters without the accents that its capitals do not have."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", word).replace("\u0301", ""))
 
 
 def words_of(text: str, language: str = "") -> list[Word]:

@@ -60,6 +60,11 @@ def test_terms_are_found(line: str, sources: list[str], expected: list[str]) -> 
         ("서버", "서버실", "ko", []),
         ("도", "도로", "ko", []),  # a road, not an island with a particle
         ("a은", "a은", "en", ["a은"]),
+        ("διακομιστής", "ΔΙΑΚΟΜΙΣΤΗΣ Διακομιστής", "el", ["ΔΙΑΚΟΜΙΣΤΗΣ", "Διακομιστής"]),
+        ("βάση δεδομένων", "ΒΑΣΗ ΔΕΔΟΜΕΝΩΝ", "el", ["ΒΑΣΗ ΔΕΔΟΜΕΝΩΝ"]),
+        ("πρωτεΐνη", "ΠΡΩΤΕΪΝΗ", "el", ["ΠΡΩΤΕΪΝΗ"]),
+        ("πότε", "ποτέ", "el", []),  # when; never
+        ("διακομιστής", "ΔΙΑΚΟΜΙΣΤΗΣ", "en", []),
     ],
 )
 def test_words_are_those_of_the_language(
