@@ -35,7 +35,7 @@ from nmtkit.io.lines import read_parallel
 from nmtkit.io.parameters import Parameters
 from nmtkit.model_folder import build_model, load_model
 from nmtkit.training.adaptation.corrections import corpus_of, read_pairs, usable_corrections
-from nmtkit.training.adaptation.examiner import Judge, Kind, TestSet
+from nmtkit.training.adaptation.examiner import Judge, Purpose, TestSet
 from nmtkit.training.adaptation.fine_tuning import MANY, FineTuner, settings_for
 
 MARKS = 8
@@ -52,7 +52,7 @@ class Tests:
         """Read the sets, at most so many lines of each."""
         languages = ("", "")
         self.sets = [
-            TestSet.of(Kind.GUARD, str(files[0]), read_pairs(files, languages)).sample(lines)
+            TestSet.of(Purpose.GUARD, str(files[0]), read_pairs(files, languages)).sample(lines)
             for files in (options.test, options.old_test)
         ]
         self.judge = Judge(load_model(options.model, "cpu").config.text)

@@ -39,7 +39,7 @@ from nmtkit.evaluation.aer import GoldLinks, read_gold_links
 from nmtkit.inference.link_learning import ROUNDS
 from nmtkit.inference.markup_translator import MarkupTranslator
 from nmtkit.io.lines import read_lines, read_parallel
-from nmtkit.text.markup import Element, MarkedText, parse_markup
+from nmtkit.text.markup import MarkedText, MarkupElement, parse_markup
 from nmtkit.text.markup_pieces import Markup
 from nmtkit.text.markup_placement import Aligned, Place, place_elements
 
@@ -57,7 +57,7 @@ METHODS = (
 ATTRIBUTES = re.compile(r"\s.*", re.DOTALL)
 
 
-def name_of(element: Element) -> str:
+def name_of(element: MarkupElement) -> str:
     """Return an element's tag without its attributes, which may name the language."""
     return name_in(element.opening)
 
@@ -87,7 +87,7 @@ def is_kept(source: str, output: str) -> bool:
     return sum(bool(e.closing) for e in before) == sum(bool(e.closing) for e in after)
 
 
-def hard_places(elements: Sequence[Element], aligned: Aligned) -> list[Place]:
+def hard_places(elements: Sequence[MarkupElement], aligned: Aligned) -> list[Place]:
     """Return the places from the first to the last word linked to each element."""
     best = aligned.weights.argmax(1) if aligned.weights.size else np.empty(0, int)
     places = []
@@ -160,7 +160,7 @@ def placed_right(
     right = total = 0
     for links, aligned in zip(gold, aligned_texts(aligner, texts, rounds), strict=True):
         for first, stop, place in drawn(links, len(aligned.src), source):
-            element = Element(aligned.src[first][0], aligned.src[stop - 1][1], "<b>", "</b>")
+            element = MarkupElement(aligned.src[first][0], aligned.src[stop - 1][1], "<b>", "</b>")
             found = (hard_places if hard else place_elements)([element], aligned)
             right, total = right + (found == [place]), total + 1
     return right, total

@@ -32,7 +32,7 @@ DOCUMENT_RULES: list[Rule] = [
 
 
 @dataclass(frozen=True)
-class DocumentOptions:
+class FormatOptions:
     """How a file is translated in place.
 
     format: one of `FORMATS`, or None: translate lines of text.
@@ -44,7 +44,7 @@ class DocumentOptions:
     reviewed: bool
     retranslate: bool
 
-    def for_file(self, source: str) -> "DocumentOptions":
+    def for_file(self, source: str) -> "FormatOptions":
         """Return the options with the format of a file in place of "auto".
 
         :raises click.UsageError: the name of the file tells no format, or an option is for another
@@ -132,4 +132,4 @@ def document_options(function: Any) -> Any:
             is_flag=True,
             help="For --format po and xliff: also translate what is marked as in need of a review.",
         ),
-    )(gather("document", DocumentOptions)(function))
+    )(gather("document", FormatOptions)(function))

@@ -9,7 +9,7 @@ import click
 
 from nmtkit.cli.command import declare_command
 from nmtkit.cli.console import line_bar, warn
-from nmtkit.cli.document_options import DocumentOptions
+from nmtkit.cli.document_options import FormatOptions
 from nmtkit.cli.segment_options import SegmentOptions
 from nmtkit.cli.shared_options import FILE
 from nmtkit.cli.startup import configure_threads, importing, path_on_rank_0
@@ -46,7 +46,7 @@ def command(
     results: ResultOptions,
     confidence: ConfidenceOptions,
     segmentation: SegmentOptions,
-    document: DocumentOptions,
+    document: FormatOptions,
     alignments: str | None,
     alignment_format: str,
     tokenized: bool,

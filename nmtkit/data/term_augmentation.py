@@ -79,17 +79,17 @@ class WordEnds(NamedTuple):
         return np.concatenate([[0], np.cumsum(~inside)])
 
 
-class Span(NamedTuple):
+class TermSpan(NamedTuple):
     """A term in a sentence pair: its source tokens, and those of its translation."""
 
     src: slice
     tgt: slice
 
 
-class Term(NamedTuple):
+class SubstitutedTerm(NamedTuple):
     """A term, what stands for it in the source, and its translation."""
 
-    span: Span
+    span: TermSpan
     src: Ids
     tgt: Ids
 
@@ -137,26 +137,26 @@ class TermAugmenter:
         return Pool(Corpus(*sides), np.arange(len(src)), pool.numbers)
 
     def _term(
-        self, src: Ids, tgt: Ids, span: Span, known: Sequence[Ids], random: np.random.Generator
-    ) -> Term:
+        self, src: Ids, tgt: Ids, span: TermSpan, known: Sequence[Ids], random: np.random.Generator
+    ) -> SubstitutedTerm:
         """Return what stands for a term in the source, and its translation.
 
         :param known: translations of terms, those of other pairs among them.
         """
         if random.random() < EXCHANGED:
             translation = known[int(random.integers(len(known)))]
-            return Term(span, self._words.first + translation, translation)
+            return SubstitutedTerm(span, self._words.first + translation, translation)
         form = self._inflected(src[span.src], tgt[span.tgt], random)
-        return Term(span, self._words.first + form, tgt[span.tgt])
+        return SubstitutedTerm(span, self._words.first + form, tgt[span.tgt])
 
-    def _spans(self, src: Ids, tgt: Ids, random: np.random.Generator) -> list[Span]:
+    def _spans(self, src: Ids, tgt: Ids, random: np.random.Generator) -> list[TermSpan]:
         """Draw one or two spans that do not overlap; fewer if none are found."""
         count = 1 + int(random.random() < SECOND_TERM)
         if min(len(src), len(tgt)) < 2:
             return []
         words = self._ends[0].words(src[:-1]), self._ends[1].words(tgt[:-1])
         links = self._links(src, tgt, *words)
-        found: list[Span] = []
+        found: list[TermSpan] = []
         for _ in range(count * TRIES):
             length = int(random.choice(len(SPAN_LENGTHS), p=SPAN_LENGTHS)) + 1
             length = min(length, links.shape[1])
@@ -207,7 +207,7 @@ class TermAugmenter:
         return [other for other in others if other != tgt and _begin_alike(text, texts[other])]
 
 
-def _span(links: Flags, words: tuple[Ids, Ids], src: slice) -> Span | None:
+def _span(links: Flags, words: tuple[Ids, Ids], src: slice) -> TermSpan | None:
     """Return the tokens of some source words and of the words that alone are linked to them.
 
     :param links: Shape: [target words, source words].
@@ -220,7 +220,7 @@ def _span(links: Flags, words: tuple[Ids, Ids], src: slice) -> Span | None:
     if len(linked) < tgt.stop - tgt.start or links[tgt].sum() > links[tgt, src].sum():
         return None
     (src_words, tgt_words) = words
-    return Span(_tokens(src_words, src), _tokens(tgt_words, tgt))
+    return TermSpan(_tokens(src_words, src), _tokens(tgt_words, tgt))
 
 
 def _replaced(sentence: Ids, parts: Sequence[tuple[slice, Ids]]) -> Ids:
@@ -238,7 +238,7 @@ def _tokens(words: Ids, part: slice) -> slice:
     return slice(start, stop)
 
 
-def _is_free(span: Span, others: Sequence[Span]) -> bool:
+def _is_free(span: TermSpan, others: Sequence[TermSpan]) -> bool:
     return all(
         span.src.stop <= other.src.start or other.src.stop <= span.src.start for other in others
     )

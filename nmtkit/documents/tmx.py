@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from nmtkit.documents.document import Document, DocumentOptions, Edit, Segment, Syntax
-from nmtkit.documents.xml_tree import Element, Units, read_xml, walk, without_sections
+from nmtkit.documents.xml_tree import Units, XmlElement, read_xml, walk, without_sections
 from nmtkit.io.language_tags import best_matches
 
 _OPAQUE = frozenset(["seg", "header", "prop", "note"])
@@ -30,7 +30,7 @@ class _Variants(Units):
             if unit.name == "tu":
                 yield from self._unit(unit)
 
-    def _unit(self, unit: Element) -> Iterator[Segment]:
+    def _unit(self, unit: XmlElement) -> Iterator[Segment]:
         variants = [child for child in unit.children if child.name == "tuv"]
         tags = [tuv.get("xml:lang") or tuv.get("lang") or "" for tuv in variants]
         source = best_matches(self._options.src_language, tags)[:1]
@@ -49,13 +49,13 @@ class _Variants(Units):
         line = self._lines.line(text.inner_start)
         yield Segment(line, without_sections(self._xml.inner(text)), Syntax.XML, write)
 
-    def _fill(self, place: Element, translation: str, inner: Sequence[Edit]) -> Iterable[Edit]:
+    def _fill(self, place: XmlElement, translation: str, inner: Sequence[Edit]) -> Iterable[Edit]:
         """Return the edit that fills an empty segment."""
         tag = place.tag.removesuffix("/>").removesuffix(">").rstrip()
         return [Edit(place.start, place.end, f"{tag}>{translation}</{place.prefix}seg>")]
 
     def _write_new(
-        self, last: Element, source: Element, translation: str, inner: Sequence[Edit]
+        self, last: XmlElement, source: XmlElement, translation: str, inner: Sequence[Edit]
     ) -> Iterable[Edit]:
         """Return the edit that adds a variant behind the last one."""
         p = source.prefix
@@ -64,7 +64,7 @@ class _Variants(Units):
         tuv = f'<{p}tuv xml:lang="{self._options.tgt_language}">{seg}</{p}tuv>'
         return [Edit(last.end, last.end, self._xml.space_before(last) + tuv)]
 
-    def _around_segment(self, variant: Element) -> tuple[str, str]:
+    def _around_segment(self, variant: XmlElement) -> tuple[str, str]:
         """Return the whitespace before and behind the segment of a variant."""
         seg = variant.child("seg")
         if seg is None:

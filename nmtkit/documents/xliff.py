@@ -19,8 +19,8 @@ from nmtkit.documents.document import (
 from nmtkit.documents.po_strings import wrap_again
 from nmtkit.documents.xliff_segments import Marked, text_around, untranslated_segments
 from nmtkit.documents.xml_tree import (
-    Element,
     Units,
+    XmlElement,
     read_xml,
     walk,
     with_attribute,
@@ -59,7 +59,7 @@ class _Units(Units):
     review_states: ClassVar[frozenset[str]] = frozenset()
 
     def _needs_translation(
-        self, source: Element, target: Element | None, state: str | None
+        self, source: XmlElement, target: XmlElement | None, state: str | None
     ) -> bool:
         """Return whether a unit has no translation, or one that is to be made again.
 
@@ -73,7 +73,7 @@ class _Units(Units):
         return self._options.retranslate and state in self.review_states
 
     def _segment(
-        self, source: Element, target: Element | None, place: int, marker: Element | None
+        self, source: XmlElement, target: XmlElement | None, place: int, marker: XmlElement | None
     ) -> Iterator[Segment]:
         """Yield the segment of a source.
 
@@ -99,10 +99,10 @@ class _Units(Units):
 
     def _write(
         self,
-        source: Element,
-        target: Element | None,
+        source: XmlElement,
+        target: XmlElement | None,
         place: int,
-        marker: Element | None,
+        marker: XmlElement | None,
         translation: str,
         inner: Sequence[Edit],
     ) -> Iterable[Edit]:
@@ -141,7 +141,7 @@ class _First(_Units):
             else:
                 untranslated.add(id(element))
 
-    def _unit(self, unit: Element) -> Iterator[Segment]:
+    def _unit(self, unit: XmlElement) -> Iterator[Segment]:
         source, target = unit.child("source"), unit.child("target")
         if source is None or unit.get("approved") == "yes":
             return
@@ -153,7 +153,7 @@ class _First(_Units):
         elif target is not None and "mrk" in self._xml.inner(target):
             yield from self._rest(text, target)
 
-    def _rest(self, source: Element, target: Element) -> Iterator[Segment]:
+    def _rest(self, source: XmlElement, target: XmlElement) -> Iterator[Segment]:
         """Yield what is untranslated of a unit that is translated in part."""
         contents = self._xml.inner(source)
         for found, place in untranslated_segments(contents, self._xml.inner(target)):
@@ -163,7 +163,7 @@ class _First(_Units):
             yield Segment(self._lines.line(start), text, Syntax.XML, write)
 
     def _write_rest(
-        self, target: Element, place: Marked, translation: str, inner: Sequence[Edit]
+        self, target: XmlElement, place: Marked, translation: str, inner: Sequence[Edit]
     ) -> Iterable[Edit]:
         """Yield the edits that fill a segment of a target."""
         yield Edit(target.start, target.tag_end, self._with_state(target.tag))
@@ -216,7 +216,7 @@ class _Second(_Units):
         return with_attribute(without_attribute(tag, "subState"), "state", state)
 
 
-def is_translatable(element: Element, is_inside: bool) -> bool:
+def is_translatable(element: XmlElement, is_inside: bool) -> bool:
     """Return whether an element may be translated.
 
     :param is_inside: it is within one that may not be.
@@ -227,7 +227,7 @@ def is_translatable(element: Element, is_inside: bool) -> bool:
     return value != "no" if value else not is_inside
 
 
-def _keeps_spaces(element: Element | None) -> bool:
+def _keeps_spaces(element: XmlElement | None) -> bool:
     """Return whether line breaks in an element count, as its `xml:space` or one around it says."""
     while element is not None:
         value = element.get("xml:space")
@@ -237,13 +237,13 @@ def _keeps_spaces(element: Element | None) -> bool:
     return False
 
 
-def _tag_of_target(source: Element) -> str:
+def _tag_of_target(source: XmlElement) -> str:
     """Return the tag of a new target, in which spaces count if its source says that they do."""
     tag, value = f"<{source.prefix}target>", source.get("xml:space")
     return with_attribute(tag, "xml:space", value) if value == "preserve" else tag
 
 
-def _is_page(element: Element | None) -> bool:
+def _is_page(element: XmlElement | None) -> bool:
     """Return whether an element belongs to a file whose type says that it was HTML."""
     while element is not None and element.name != "file":
         element = element.parent

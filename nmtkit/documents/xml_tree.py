@@ -19,7 +19,7 @@ _HEAD = 100_000
 
 
 @dataclass
-class Element:
+class XmlElement:
     """An element of a file.
 
     name: without prefix. tag: the opening tag. start, end: offsets of the whole element.
@@ -31,10 +31,10 @@ class Element:
     tag: str
     start: int
     inner_start: int
-    parent: "Element | None"
+    parent: "XmlElement | None"
     inner_end: int = -1
     end: int = -1
-    children: list["Element"] = field(default_factory=list)
+    children: list["XmlElement"] = field(default_factory=list)
 
     @property
     def tag_end(self) -> int:
@@ -51,7 +51,7 @@ class Element:
         """Return the value of an attribute as it is written, or None."""
         return attribute_value(self.tag, attribute)
 
-    def child(self, name: str) -> "Element | None":
+    def child(self, name: str) -> "XmlElement | None":
         """Return the first child of a name, or None."""
         return next((child for child in self.children if child.name == name), None)
 
@@ -62,13 +62,13 @@ class Xml:
 
     text: str
     encoding: Encoding
-    root: Element
+    root: XmlElement
 
-    def inner(self, element: Element) -> str:
+    def inner(self, element: XmlElement) -> str:
         """Return the contents of an element as they are written."""
         return self.text[element.inner_start : element.inner_end]
 
-    def space_before(self, element: Element) -> str:
+    def space_before(self, element: XmlElement) -> str:
         """Return the whitespace directly before an element."""
         start = element.start
         while start and self.text[start - 1] in " \t\r\n":
@@ -127,9 +127,9 @@ def _guessed(data: bytes) -> str | None:
     return None
 
 
-def _tree(text: str, name: str, opaque: frozenset[str]) -> Element:
+def _tree(text: str, name: str, opaque: frozenset[str]) -> XmlElement:
     """Return the root of a file that is well-formed."""
-    top = Element("", "", 0, 0, None)
+    top = XmlElement("", "", 0, 0, None)
     current, position, depth = top, 0, 0
     for piece in split_pieces(text, Markup.XML):
         start, position = position, position + len(piece.source)
@@ -152,11 +152,11 @@ def _tree(text: str, name: str, opaque: frozenset[str]) -> Element:
     return top.children[0]
 
 
-def _element(piece: Piece, start: int, end: int, parent: Element) -> Element:
-    return Element(local_name(piece.name), piece.source, start, end, parent, end, end)
+def _element(piece: Piece, start: int, end: int, parent: XmlElement) -> XmlElement:
+    return XmlElement(local_name(piece.name), piece.source, start, end, parent, end, end)
 
 
-def walk(root: Element) -> Iterator[Element]:
+def walk(root: XmlElement) -> Iterator[XmlElement]:
     """Yield an element and all within it, in the order of the file."""
     waiting = [root]
     while waiting:

@@ -35,7 +35,7 @@ from nmtkit.model_folder import LoadedModel
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.text.atom_placement import place_atoms
 from nmtkit.text.markers import SYMBOLS
-from nmtkit.text.markup import Atom, Element, MarkedText, parse_markup
+from nmtkit.text.markup import Atom, MarkedText, MarkupElement, parse_markup
 from nmtkit.text.markup_pieces import Markup
 from nmtkit.text.markup_placement import (
     Aligned,
@@ -172,7 +172,7 @@ class MarkupTranslator:
 
     def place(
         self, marked: MarkedText, translation: Translation, left_out: re.Pattern[str] | None = None
-    ) -> tuple[str, list[Element]]:
+    ) -> tuple[str, list[MarkupElement]]:
         """Return the text as `restore`, and the elements that have lost all their words.
 
         These stand around the nearest word, if it is free.

@@ -5,7 +5,7 @@ from functools import cached_property
 
 from nmtkit.model_folder import LoadedModel
 from nmtkit.search.spelled_phrases import SpelledPhrases
-from nmtkit.search.token_trees import Node
+from nmtkit.search.token_trees import TokenNode
 from nmtkit.search.word_boundaries import WordBoundaries
 from nmtkit.text.characters import is_mark
 from nmtkit.text.memo import Memo
@@ -40,7 +40,7 @@ class TargetWords:
         return WordBoundaries(pairs, values, signs, marks)
 
     @cached_property
-    def automata(self) -> Memo[Node]:
+    def automata(self) -> Memo[TokenNode]:
         """Automata of phrases in whatever tokens, by phrase."""
         return Memo(SpelledPhrases(spelling for spelling, _ in self._spellings).automaton)
 

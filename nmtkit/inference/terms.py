@@ -14,7 +14,7 @@ from nmtkit.model_folder import LoadedModel
 from nmtkit.search.constraints import ConstrainedSentence, Constraints
 from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.search.search_settings import length_divisor
-from nmtkit.search.token_trees import Node, Tokens, places_of
+from nmtkit.search.token_trees import TokenNode, Tokens, places_of
 from nmtkit.search.word_boundaries import WordBoundaries
 from nmtkit.special_symbols import UNK
 from nmtkit.text.glossary import Glossary, Occurrence, Term
@@ -94,10 +94,10 @@ class TermFinder:
         return tuple(tokens for form in forms for tokens in self._sequences[form])
 
     @cached_property
-    def _automata_everywhere(self) -> tuple[Node, ...]:
+    def _automata_everywhere(self) -> tuple[TokenNode, ...]:
         return self._automata(self._glossary.forbidden_everywhere)
 
-    def _automata(self, phrases: Sequence[str]) -> tuple[Node, ...]:
+    def _automata(self, phrases: Sequence[str]) -> tuple[TokenNode, ...]:
         """Return automata for those phrases that have no blanks around them."""
         return tuple(self._words.automata[phrase] for phrase in phrases if _is_unspaced(phrase))
 

@@ -17,7 +17,7 @@ from nmtkit.models import Model
 from nmtkit.training.checkpoint import (
     CHECKPOINTS,
     DAMAGED_SUFFIX,
-    Kind,
+    CheckpointKind,
     interrupted_checkpoints,
     list_checkpoints,
     read_checkpoint,
@@ -30,7 +30,7 @@ from nmtkit.training.resume_checks import check_best_parameters
 
 STATE_FILES = ("params.safetensors", "state.safetensors", "state.json")
 
-_KIND = "|".join(re.escape(kind.value) for kind in Kind)
+_KIND = "|".join(re.escape(kind.value) for kind in CheckpointKind)
 _NAME = re.compile(rf"\d+({_KIND})")
 _DAMAGED_NAME = re.compile(rf"\d+({_KIND}){re.escape(DAMAGED_SUFFIX)}\d*")
 _REMOVED_NAME = re.compile(rf"\.\d+({_KIND})\.old")

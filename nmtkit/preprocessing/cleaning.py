@@ -11,7 +11,7 @@ from nmtkit.io.lines import decode_lines
 from nmtkit.preprocessing.duplicates import DigestSet, GroupedDigests, digest, near_digest
 from nmtkit.preprocessing.leakage import RULE as LEAK
 from nmtkit.preprocessing.leakage import LeakCounts, load_index
-from nmtkit.preprocessing.rules import RULES, Lines, broken_rule, repeating_lines
+from nmtkit.preprocessing.rules import RULES, LinePair, broken_rule, repeating_lines
 from nmtkit.preprocessing.settings import CleaningSettings, PrepareSettings
 from nmtkit.preprocessing.tally import MAX_SAMPLE_CHARACTERS, Sample, Tally, compress_rows
 from nmtkit.text.masked_pairs import mask_pair
@@ -250,7 +250,7 @@ class _Cleaner:
             return found
         limits = self._limits if index in self._repeating else self._without_repeated
         if limits:
-            lines = Lines(self._src[index], self._tgt[index], self._languages)
+            lines = LinePair(self._src[index], self._tgt[index], self._languages)
             broken = broken_rule(lines, limits)
             if broken:
                 return broken[0], f"{broken[1]:.4g}"

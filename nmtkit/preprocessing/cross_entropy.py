@@ -106,7 +106,7 @@ class SelectSettings:
 
 
 @dataclass(frozen=True)
-class PairBlock:
+class JoinedPairs:
     """Consecutive pairs for a worker, the lines of each side joined with newlines.
 
     files: files that the pairs were read from, for messages.
@@ -229,7 +229,7 @@ def _pipelines(text: TextConfig) -> tuple[TextPipeline, TextPipeline]:
 
 
 def tokenize_block(
-    settings: SelectSettings, block: PairBlock
+    settings: SelectSettings, block: JoinedPairs
 ) -> tuple[NDArray[np.bool_], tuple[list[str], ...]]:
     """Tokenise the selectable pairs of a block, on the sides that are compared.
 
@@ -256,7 +256,9 @@ def tokenize_block(
     return usable, tuple([words[side][index] for index in indices] for side in settings.sides)
 
 
-def score_block(settings: SelectSettings, models: ModelFiles, block: PairBlock) -> NDArray[np.void]:
+def score_block(
+    settings: SelectSettings, models: ModelFiles, block: JoinedPairs
+) -> NDArray[np.void]:
     """Return the records of a block of pairs, of type RECORD."""
     usable, texts = tokenize_block(settings, block)
     records = np.zeros(len(usable), RECORD)
@@ -273,7 +275,7 @@ def score_block(settings: SelectSettings, models: ModelFiles, block: PairBlock) 
     return records
 
 
-def read_blocks(bitexts: Iterable[tuple[Source, Source]]) -> Iterator[PairBlock]:
+def read_blocks(bitexts: Iterable[tuple[Source, Source]]) -> Iterator[JoinedPairs]:
     """Yield the blocks of several bitexts, one bitext after another.
 
     :raises DataError: a file cannot be read, or the sides of a bitext differ in length.
@@ -281,16 +283,16 @@ def read_blocks(bitexts: Iterable[tuple[Source, Source]]) -> Iterator[PairBlock]
     for files in bitexts:
         names, first = (str(files[0]), str(files[1])), 1
         for src, tgt in read_raw_blocks(BLOCK_LINES, *files):
-            yield PairBlock(names, first, (b"\n".join(src), b"\n".join(tgt)))
+            yield JoinedPairs(names, first, (b"\n".join(src), b"\n".join(tgt)))
             first += len(src)
 
 
-def make_blocks(pairs: Iterable[tuple[bytes, bytes]]) -> Iterator[PairBlock]:
+def make_blocks(pairs: Iterable[tuple[bytes, bytes]]) -> Iterator[JoinedPairs]:
     """Divide pairs without line numbers into blocks."""
     stream = iter(pairs)
     while block := list(islice(stream, BLOCK_LINES)):
         src, tgt = (b"\n".join(side) for side in zip(*block, strict=True))
-        yield PairBlock(("the sample", "the sample"), 1, (src, tgt))
+        yield JoinedPairs(("the sample", "the sample"), 1, (src, tgt))
 
 
 def repeated_words(lines: Iterable[str]) -> Vocabulary:
@@ -309,7 +311,7 @@ def count_raw_words(line: bytes) -> int:
 
 
 def sample_pairs(
-    blocks: Iterable[PairBlock], words: int, sides: Sequence[int], seed: int
+    blocks: Iterable[JoinedPairs], words: int, sides: Sequence[int], seed: int
 ) -> list[tuple[bytes, bytes]]:
     """Draw a random sample of pairs from a stream that has `words` words, or slightly more.
 
@@ -363,7 +365,7 @@ def _vocabularies(settings: SelectSettings, folder: str) -> tuple[Vocabulary, ..
     )
 
 
-def block_ids(settings: SelectSettings, folder: str, block: PairBlock) -> tuple[Ints, ...]:
+def block_ids(settings: SelectSettings, folder: str, block: JoinedPairs) -> tuple[Ints, ...]:
     """Return the ids of the selectable pairs of a block, on each compared side.
 
     :param folder: the folder with the vocabularies.

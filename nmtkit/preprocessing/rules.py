@@ -43,7 +43,7 @@ RuleValue = float | bool | None
 
 
 @dataclass(frozen=True)
-class Lines:
+class LinePair:
     """The raw lines of a pair, and the languages of its sides."""
 
     src: str
@@ -72,7 +72,7 @@ class Rule:
 
     name: str
     help: str
-    measure: Callable[[Lines], float]
+    measure: Callable[[LinePair], float]
     default: float
     safe: float | None = None
     strict: float | None = None
@@ -83,37 +83,37 @@ class Rule:
         return value < limit if self.least else value > limit
 
 
-def char_ratio(lines: Lines) -> float:
+def char_ratio(lines: LinePair) -> float:
     """Return the ratio of the lengths of the sides in letters; see `length_ratio`."""
     return length_ratio(lines.src, lines.tgt)
 
 
-def mojibake(lines: Lines) -> float:
+def mojibake(lines: LinePair) -> float:
     """Return the number of damaged characters on the worse side."""
     return lines.largest(damaged_characters)
 
 
-def control(lines: Lines) -> float:
+def control(lines: LinePair) -> float:
     """Return the number of control characters on the worse side."""
     return lines.largest(control_characters)
 
 
-def long_word(lines: Lines) -> float:
+def long_word(lines: LinePair) -> float:
     """Return the length of the longest word."""
     return lines.largest(longest_word)
 
 
-def repeated(lines: Lines) -> float:
+def repeated(lines: LinePair) -> float:
     """Return the largest number of repetitions in succession of a unit with a letter."""
     return lines.largest(repetitions)
 
 
-def copied(lines: Lines) -> float:
+def copied(lines: LinePair) -> float:
     """Return the number of letters of a source that the target copies, else 0."""
     return copied_letters(lines.src, lines.tgt)
 
 
-def script(lines: Lines) -> float:
+def script(lines: LinePair) -> float:
     """Return the share of letters of scripts that neither language uses, on the worse side."""
     pattern = foreign_letters(lines.languages)
     if pattern is None:
@@ -126,27 +126,27 @@ def script(lines: Lines) -> float:
     return lines.largest(share)
 
 
-def letter_share(lines: Lines) -> float:
+def letter_share(lines: LinePair) -> float:
     """Return the share of letters on the worse side."""
     return lines.smallest(share_of_letters)
 
 
-def digits(lines: Lines) -> float:
+def digits(lines: LinePair) -> float:
     """Return the share of the digits that both sides have."""
     return share_of_common_digits(lines.src, lines.tgt)
 
 
-def markup(lines: Lines) -> float:
+def markup(lines: LinePair) -> float:
     """Return the number of tags and entities that only one side has."""
     return unequal_markup(lines.src, lines.tgt)
 
 
-def address(lines: Lines) -> float:
+def address(lines: LinePair) -> float:
     """Return the number of letters beside addresses, on the worse side; infinity without any."""
     return lines.smallest(letters_beside_addresses)
 
 
-def language(lines: Lines) -> float:
+def language(lines: LinePair) -> float:
     """Return the probability that a side is not in its language, on the worse side."""
     return max(map(probability_of_other_language, (lines.src, lines.tgt), lines.languages))
 
@@ -267,11 +267,11 @@ def repeating_lines(sides: Sequence[Sequence[str]], limit: float) -> frozenset[i
     return frozenset(found)
 
 
-def broken_rule(lines: Lines, limits: Mapping[str, float]) -> tuple[str, float] | None:
+def broken_rule(lines: LinePair, limits: Mapping[str, float]) -> tuple[str, float] | None:
     """Return the first rule that drops a pair and the number that it measured, or None."""
     if max(len(lines.src), len(lines.tgt)) > MAX_CHARACTERS:
         src, tgt = lines.src[:MAX_CHARACTERS], lines.tgt[:MAX_CHARACTERS]
-        lines = Lines(src, tgt, lines.languages)
+        lines = LinePair(src, tgt, lines.languages)
     short, long = sorted((len(lines.src), len(lines.tgt)))
     for name, limit in limits.items():
         if name in _MIN_LENGTH and (short, long)[_MIN_LENGTH[name]] <= limit:

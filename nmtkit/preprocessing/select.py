@@ -31,9 +31,9 @@ from nmtkit.preprocessing.cross_entropy import (
     FOLDS,
     RECORD,
     SIDE_NAMES,
+    JoinedPairs,
     ModelFiles,
     NgramDifference,
-    PairBlock,
     block_ids,
     count_raw_words,
     folds_of,
@@ -267,7 +267,7 @@ class _PairSelector:
             raise DataError(f"{self.pool[0][0]}: the pool is empty; there is nothing to select")
         return np.memmap(path, RECORD, "r")
 
-    def selected_blocks(self, records: Records, cutoff: Cutoff) -> Iterator[PairBlock]:
+    def selected_blocks(self, records: Records, cutoff: Cutoff) -> Iterator[JoinedPairs]:
         """Yield the selected pairs in non-empty blocks, unchanged and in the pool's order.
 
         :raises DataError: the pool has changed since it was scored.
@@ -282,7 +282,7 @@ class _PairSelector:
             first += len(block_records)
             if indices:
                 src, tgt = (b"\n".join([side[index] for index in indices]) for side in sides)
-                yield PairBlock(block.files, block.first, (src, tgt))
+                yield JoinedPairs(block.files, block.first, (src, tgt))
         else:
             if first == len(records):
                 return
@@ -342,7 +342,7 @@ class _PairSelector:
         perplexity = float(np.exp(cost / sum(map(len, dev_ids))))
         return Subset(int(records["words"][mask].sum()), int(mask.sum()), perplexity)
 
-    def _token_ids(self, blocks: Iterable[PairBlock]) -> list[Ints]:
+    def _token_ids(self, blocks: Iterable[JoinedPairs]) -> list[Ints]:
         """Return the ids of selectable pairs, on each compared side."""
         parts: list[list[Ints]] = [[] for _ in self.names]
         compute_ids = partial(block_ids, self.settings, str(self.folder))
@@ -351,7 +351,7 @@ class _PairSelector:
                 part.append(ids)
         return [np.concatenate(part) for part in parts]
 
-    def _tokenize(self, settings: SelectSettings, blocks: Iterable[PairBlock]) -> list[list[str]]:
+    def _tokenize(self, settings: SelectSettings, blocks: Iterable[JoinedPairs]) -> list[list[str]]:
         """Return the lines of tokens of the selectable pairs, on each compared side."""
         texts: list[list[str]] = [[] for _ in self.names]
         for _, block in self.processes.imap(partial(tokenize_block, settings), blocks):
@@ -359,7 +359,7 @@ class _PairSelector:
                 text += lines
         return texts
 
-    def _pool(self, task: str) -> Iterator[PairBlock]:
+    def _pool(self, task: str) -> Iterator[JoinedPairs]:
         """Yield the blocks of the pool, and show how far a task is.
 
         :param task: what is done with them, for the progress bar.

@@ -50,7 +50,7 @@ MAX_STATES = 20_000
 """States of a table, which is begun anew beyond."""
 
 
-class Progress(NamedTuple):
+class RankCredits(NamedTuple):
     """How the ranks of hypotheses differ from log p. Shapes: [B, k].
 
     credits: added to log p where hypotheses are compared. debts: the part of it that is for a term
@@ -75,7 +75,7 @@ class ConstrainedRows:
         self._table = ConstraintTable(device)
         self._numbers = [[self._table.number(one, one.start)] if one else [] for one in sentences]
         zeros = torch.zeros(len(sentences), 1, dtype=score_dtype(device), device=device)
-        self._progress = Progress(zeros, zeros)
+        self._progress = RankCredits(zeros, zeros)
         self._chosen: Candidates
         self._note_rows()
 
@@ -120,7 +120,7 @@ class ConstrainedRows:
         selected._numbers = [self._numbers[row] for row in rows]
         selected._table = self._table
         kept = row_numbers(rows, device)
-        selected._progress = Progress(*(values[kept] for values in self._progress))
+        selected._progress = RankCredits(*(values[kept] for values in self._progress))
         selected._note_rows()
         return selected
 
@@ -134,7 +134,7 @@ class ConstrainedRows:
         numbers = row_numbers(rows, self._progress.credits.device)
         unused = [0, self._progress.credits.size(1) - 1]
         pairs = zip(self._progress, newcomers._progress, strict=True)
-        self._progress = Progress(
+        self._progress = RankCredits(
             *(old.index_copy(0, numbers, functional.pad(new, unused)) for old, new in pairs)
         )
         self._note_rows()
@@ -161,7 +161,7 @@ class ConstrainedRows:
         :param parents, tokens: old slot and token of each new slot. Shapes: [B, k].
         """
         credits = torch.zeros(tokens.shape, dtype=self._progress.credits.dtype).to(tokens.device)
-        self._progress = Progress(credits, credits.clone())
+        self._progress = RankCredits(credits, credits.clone())
         if not self.rows:
             return
         rows, chosen, after = self._row_numbers, self._chosen, self._table.after

@@ -5,10 +5,10 @@ from typing import NamedTuple
 import torch
 
 from nmtkit.search.forced_prefix import PrefixNode
-from nmtkit.search.token_trees import Node, Tokens
+from nmtkit.search.token_trees import TokenNode, Tokens
 
 
-class State(NamedTuple):
+class ConstraintState(NamedTuple):
     """What a hypothesis has.
 
     met: bit j is 1 if it has term j. begun: nodes and terms that it is in the middle of. bad: nodes
@@ -20,12 +20,12 @@ class State(NamedTuple):
     """
 
     met: int = 0
-    begun: tuple[tuple[Node, int], ...] = ()
-    bad: tuple[Node, ...] = ()
+    begun: tuple[tuple[TokenNode, int], ...] = ()
+    bad: tuple[TokenNode, ...] = ()
     is_open: bool = False
     ended: int = 0
     must_go_on: bool = False
-    spelled: tuple[tuple[Node, int], ...] = ()
+    spelled: tuple[tuple[TokenNode, int], ...] = ()
     prefix: PrefixNode | None = None
 
 
@@ -37,13 +37,13 @@ class Move(NamedTuple):
     a later beginning than before, so that what the earlier one has won is lost.
     """
 
-    state: State
+    state: ConstraintState
     rivals: tuple[int, ...] = ()
     term: int = 0
     is_first: bool = False
 
 
-class Step(NamedTuple):
+class TermStep(NamedTuple):
     """A token that begins a term or goes on with it.
 
     term: the term. group: equal for tokens that would do as well as each other. is_first: as in
@@ -61,7 +61,7 @@ class Step(NamedTuple):
     rest: float = 0.0
 
 
-class Rule(NamedTuple):
+class AllowedTokens(NamedTuple):
     """What may follow a hypothesis.
 
     only: these tokens; None for all. Shape: [n], int64. banned: none of these. goes_on: only tokens
@@ -87,9 +87,9 @@ class StateView(NamedTuple):
 
     unmet: Tokens
     level: int
-    idle: tuple[State, State]
+    idle: tuple[ConstraintState, ConstraintState]
     idle_level: int
-    sequences: tuple[dict[int, Node], ...]
-    rule: Rule
+    sequences: tuple[dict[int, TokenNode], ...]
+    rule: AllowedTokens
     needed: int
     moves: dict[tuple[Tokens, int], Move]

@@ -9,14 +9,14 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from nmtkit.search.constraint_states import State, Step
+from nmtkit.search.constraint_states import ConstraintState, TermStep
 from nmtkit.search.constraints import ConstrainedSentence
 from nmtkit.search.token_trees import Tokens
 
 MIN_STATES = 256
 """States for which a table has room at first; the room is doubled when it is full."""
 
-NO_STEP = Step(-1, 0, 0, False, False, False)
+NO_STEP = TermStep(-1, 0, 0, False, False, False)
 """What stands in place of a step where a state has fewer."""
 
 INTEGERS = len(NO_STEP) - 1
@@ -29,7 +29,7 @@ class States(NamedTuple):
     level: how many terms hypotheses have or have begun. idle_level: the same after a token of no
     term; it is one more after a step. needed: how many tokens the terms that they lack take, -1 if
     they need no care. may_end: `</s>` may follow. is_step: False where there are fewer steps;
-    for the others see `Step`. rests: None if no state has any.
+    for the others see `TermStep`. rests: None if no state has any.
     """
 
     level: Tensor
@@ -66,7 +66,9 @@ class KnownState:
         "view",
     )
 
-    def __init__(self, sentence: ConstrainedSentence, state: State, first: Tokens) -> None:
+    def __init__(
+        self, sentence: ConstrainedSentence, state: ConstraintState, first: Tokens
+    ) -> None:
         self.sentence, self.state, self.first = sentence, state, first
         self.view = sentence.view(state)
         self.rule = rule = self.view.rule
@@ -92,7 +94,7 @@ class ConstraintTable:
 
     def __init__(self, device: torch.device) -> None:
         """Make an empty table, whose tensors are on a device."""
-        self._numbers: dict[tuple[int, State, Tokens], int] = {}
+        self._numbers: dict[tuple[int, ConstraintState, Tokens], int] = {}
         self._known: list[KnownState] = []
         self._written = 0
         self._fields = torch.zeros(MIN_STATES, 4, dtype=torch.int64, device=device)
@@ -107,7 +109,9 @@ class ConstraintTable:
     def __getitem__(self, number: int) -> KnownState:
         return self._known[number]
 
-    def number(self, sentence: ConstrainedSentence, state: State, first: Tokens = ()) -> int:
+    def number(
+        self, sentence: ConstrainedSentence, state: ConstraintState, first: Tokens = ()
+    ) -> int:
         """Return the number of a state.
 
         :param first: of terms that a token could begin alike, those that it begins.
@@ -189,7 +193,7 @@ class ConstraintTable:
         self._rests = _enlarged(self._rests, states, max(steps, known_steps), fill=0.0)
 
 
-def _needed(known: KnownState, steps: list[Step]) -> int:
+def _needed(known: KnownState, steps: list[TermStep]) -> int:
     """Return how many tokens the terms take that are not met; -1 if nothing can be forced."""
     can_force = any([step.is_urgent for step in steps]) or known.sentence.must_close(known.state)
     return known.view.needed if can_force else -1

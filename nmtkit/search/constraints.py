@@ -12,9 +12,15 @@ from itertools import zip_longest
 
 import torch
 
-from nmtkit.search.constraint_states import Move, Rule, State, StateView, Step
+from nmtkit.search.constraint_states import (
+    AllowedTokens,
+    ConstraintState,
+    Move,
+    StateView,
+    TermStep,
+)
 from nmtkit.search.forced_prefix import PrefixNode
-from nmtkit.search.token_trees import Node, Tokens, add_sequence, follow, forbidden_tree
+from nmtkit.search.token_trees import TokenNode, Tokens, add_sequence, follow, forbidden_tree
 from nmtkit.search.word_boundaries import WordBoundaries
 
 ALWAYS = 1_000_000
@@ -46,8 +52,8 @@ class Constraints:
     forbidden: tuple[Tokens, ...] = ()
     prefix: PrefixNode | None = None
     strict: bool = True
-    automata: tuple[Node, ...] = ()
-    spelled: tuple[tuple[Node, ...], ...] = ()
+    automata: tuple[TokenNode, ...] = ()
+    spelled: tuple[tuple[TokenNode, ...], ...] = ()
     rests: tuple[Rests, ...] = ()
 
     def __bool__(self) -> bool:
@@ -91,12 +97,12 @@ class ConstrainedSentence:
         self.boundaries = boundaries
         self.opens, self._goes_on = boundaries.opens, boundaries.goes_on
         self._is_open = boundaries.is_open
-        self._terms, self._bad = Node(), forbidden_tree(constraints.forbidden)
+        self._terms, self._bad = TokenNode(), forbidden_tree(constraints.forbidden)
         for number, alternatives in enumerate(constraints.terms):
             rests = constraints.rests[number] if constraints.rests else ()
             for tokens, known in zip_longest(alternatives, rests, fillvalue=()):
                 self._add_term(number, tokens, known)
-        self._views: dict[State, StateView] = {}
+        self._views: dict[ConstraintState, StateView] = {}
         self._numbers = tuple(range(len(constraints.terms)))
         self._unmet: dict[int, Tokens] = {}
         numbered = enumerate(constraints.spelled)
@@ -113,9 +119,9 @@ class ConstrainedSentence:
             node.rests[number] = _log_sum(node.rests.get(number, -math.inf), rest)
 
     @property
-    def start(self) -> State:
+    def start(self) -> ConstraintState:
         """The state of an empty hypothesis."""
-        return State(prefix=self.constraints.prefix)
+        return ConstraintState(prefix=self.constraints.prefix)
 
     @property
     def has_only_prefix(self) -> bool:
@@ -127,11 +133,11 @@ class ConstrainedSentence:
         """Number of terms, and one."""
         return len(self.constraints.terms) + 1
 
-    def level(self, state: State) -> int:
+    def level(self, state: ConstraintState) -> int:
         """Return how many terms a hypothesis has or has begun."""
         return state.met.bit_count() + bool(state.begun)
 
-    def unmet(self, state: State) -> Tokens:
+    def unmet(self, state: ConstraintState) -> Tokens:
         """Return the terms that a hypothesis lacks."""
         found = self._unmet.get(state.met)
         if found is None:
@@ -139,7 +145,7 @@ class ConstrainedSentence:
             self._unmet[state.met] = found
         return found
 
-    def is_complete(self, state: State) -> bool:
+    def is_complete(self, state: ConstraintState) -> bool:
         """Return whether a hypothesis has all terms, and the prefix."""
         return not self.unmet(state) and state.prefix is None
 
@@ -149,7 +155,7 @@ class ConstrainedSentence:
         Where tokens could belong to one term or another, each is tried, unless the first choice has
         all terms.
         """
-        read, start = list(tokens), State()
+        read, start = list(tokens), ConstraintState()
         *_, last = start, *self._states(start, read)
         if not self.unmet(last):
             return ()
@@ -170,7 +176,7 @@ class ConstrainedSentence:
             for alternatives in self.constraints.terms
         )
 
-    def _readings(self, state: State, token: int) -> Iterator[State]:
+    def _readings(self, state: ConstraintState, token: int) -> Iterator[ConstraintState]:
         """Yield the states after a token, for each term that it may belong to.
 
         A term whose word may go on is not ended in one of them, as `disks` may be meant.
@@ -181,7 +187,7 @@ class ConstrainedSentence:
             if after.ended:
                 yield self._move(state, token, order, ends=False).state
 
-    def _orders(self, state: State, token: int) -> list[Tokens]:
+    def _orders(self, state: ConstraintState, token: int) -> list[Tokens]:
         """Return orders of the terms that are not met, one for each that a token may belong to."""
         unmet = self.unmet(state)
         if self.is_idle(state, token):
@@ -193,7 +199,7 @@ class ConstrainedSentence:
 
     def allows(self, tokens: Iterable[int]) -> bool:
         """Return whether tokens have no forbidden sequence, as whole words."""
-        state = State()
+        state = ConstraintState()
         for token in tokens:
             if state.must_go_on and not self._goes_on[token]:
                 return False
@@ -207,13 +213,13 @@ class ConstrainedSentence:
         states = enumerate(self._states(self.start, tokens), start=1)
         return max((length for length, state in states if not state.must_go_on), default=0)
 
-    def _states(self, state: State, tokens: Iterable[int]) -> Iterator[State]:
+    def _states(self, state: ConstraintState, tokens: Iterable[int]) -> Iterator[ConstraintState]:
         """Yield the states after each of some tokens."""
         for token in tokens:
             state = self.move(state, token).state
             yield state
 
-    def move(self, state: State, token: int, order: Tokens | None = None) -> Move:
+    def move(self, state: ConstraintState, token: int, order: Tokens | None = None) -> Move:
         """Return the state after one more token.
 
         :param order: the terms that are not met; of several that a token could begin, the first
@@ -226,13 +232,13 @@ class ConstrainedSentence:
             move = view.moves[key] = self._move(state, token, key[0])
         return move
 
-    def is_idle(self, state: State, token: int) -> bool:
+    def is_idle(self, state: ConstraintState, token: int) -> bool:
         """Return whether a token neither begins a sequence nor goes on with one, or the prefix."""
         if state.prefix is not None:
             return False
         return not any(token in nodes for nodes in self.view(state).sequences)
 
-    def view(self, state: State) -> StateView:
+    def view(self, state: ConstraintState) -> StateView:
         """Return what follows from a state."""
         view = self._views.get(state)
         if view is None:
@@ -245,7 +251,7 @@ class ConstrainedSentence:
             view = self._views[state] = StateView(
                 self.unmet(state),
                 idle_level + bool(state.begun),
-                (State(state.met), State(state.met, is_open=True)),
+                (ConstraintState(state.met), ConstraintState(state.met, is_open=True)),
                 idle_level,
                 tuple(filter(None, following)),
                 rule,
@@ -254,14 +260,14 @@ class ConstrainedSentence:
             )
         return view
 
-    def steps(self, state: State, order: Tokens | None = None) -> list[Step]:
+    def steps(self, state: ConstraintState, order: Tokens | None = None) -> list[TermStep]:
         """Return the tokens that begin a term that is not met, or go on with it.
 
         :param order: as in `move`.
         """
         view, goes_on = self.view(state), self._goes_on
         fresh = ((self._terms, term) for term in (view.unmet if order is None else order))
-        found: dict[int, tuple[int, int, bool, bool, float]] = {}  # as in `Step`
+        found: dict[int, tuple[int, int, bool, bool, float]] = {}  # as in `TermStep`
         for group, (node, term) in enumerate((*state.begun, *fresh)):
             is_first = self._begins_later(state, node)
             for token in node.steps_of(term):
@@ -274,7 +280,7 @@ class ConstrainedSentence:
         urgent = self._urgent_tokens(state, found)
         groups: dict[int, int] = {}
         return [
-            Step(
+            TermStep(
                 token,
                 term,
                 groups.setdefault(group, len(groups)),
@@ -286,7 +292,7 @@ class ConstrainedSentence:
             for token, (term, group, first, last, rest) in found.items()
         ]
 
-    def _urgent_tokens(self, state: State, steps: Iterable[int]) -> set[int]:
+    def _urgent_tokens(self, state: ConstraintState, steps: Iterable[int]) -> set[int]:
         """Return the tokens that go on with what is begun, or else begin something."""
         rule, needed = self.view(state).rule, self.view(state).needed
         if needed < 0:
@@ -297,7 +303,7 @@ class ConstrainedSentence:
             urgent = {token for token in urgent if self._goes_on[token]}
         return urgent
 
-    def rule(self, state: State, tokens_left: int) -> Rule:
+    def rule(self, state: ConstraintState, tokens_left: int) -> AllowedTokens:
         """Return what may follow a hypothesis.
 
         :param tokens_left: how many tokens it may still have, `</s>` counted.
@@ -307,16 +313,16 @@ class ConstrainedSentence:
             return view.rule
         steps = [step.token for step in self.steps(state) if step.is_urgent]
         if steps:
-            return Rule(torch.tensor(sorted(steps)), may_end=False)
+            return AllowedTokens(torch.tensor(sorted(steps)), may_end=False)
         if self.must_close(state):
             return view.rule._replace(only=self.boundaries.closing, goes_on=None)
         return view.rule
 
-    def must_close(self, state: State) -> bool:
+    def must_close(self, state: ConstraintState) -> bool:
         """Return whether a word has to end before the terms that are not met can be forced."""
         return state.is_open and self.view(state).needed >= 0 and self.boundaries.can_close
 
-    def shared(self, state: State) -> tuple[Tokens, ...]:
+    def shared(self, state: ConstraintState) -> tuple[Tokens, ...]:
         """Return terms that are not met and that one token could begin alike, for each token."""
         unmet = set(self.unmet(state))
         if len(unmet) < 2 or state.prefix is not None:
@@ -325,19 +331,19 @@ class ConstrainedSentence:
         found = (tuple(sorted((node.ends | node.below) & unmet)) for node in nodes)
         return tuple(dict.fromkeys(terms for terms in found if len(terms) > 1))
 
-    def _new_rule(self, state: State) -> tuple[Rule, int]:
+    def _new_rule(self, state: ConstraintState) -> tuple[AllowedTokens, int]:
         """Return the rule of a state, and how many tokens the terms that are not met take."""
         complete = self.is_complete(state) or not self.constraints.strict
         needed = -1 if complete else self._needed(state)
         if state.begun and state.begun[0][0].is_inside:
             needed = ALWAYS  # all bytes of a character, or none
         if state.prefix is not None:
-            return Rule(state.prefix.tokens), -1
+            return AllowedTokens(state.prefix.tokens), -1
         banned = frozenset(self._ends_of_forbidden(state))
         goes_on = True if state.must_go_on else False if state.ended else None
-        return Rule(None, banned, goes_on, complete and not state.must_go_on), needed
+        return AllowedTokens(None, banned, goes_on, complete and not state.must_go_on), needed
 
-    def _needed(self, state: State) -> int:
+    def _needed(self, state: ConstraintState) -> int:
         """Return how many tokens the terms that are not met take, and `</s>`.
 
         One more is for the end of a word that is open, or for a forbidden word that must go on
@@ -347,7 +353,7 @@ class ConstrainedSentence:
         ends = 1 + (self.constraints.has_forbidden or self.boundaries.can_close)
         return ends + sum(max(map(len, terms[number])) for number in self.unmet(state))
 
-    def _ends_of_forbidden(self, state: State) -> Iterator[int]:
+    def _ends_of_forbidden(self, state: ConstraintState) -> Iterator[int]:
         """Yield the tokens that would end a forbidden sequence and its word."""
         for node in (self._bad, *self.constraints.automata, *state.bad):
             for token, after in node.following.items():
@@ -355,13 +361,13 @@ class ConstrainedSentence:
                 if after.is_end and not inside and not self.opens[token]:
                     yield token
 
-    def _move(self, state: State, token: int, order: Tokens, ends: bool = True) -> Move:
+    def _move(self, state: ConstraintState, token: int, order: Tokens, ends: bool = True) -> Move:
         """Return the state after one more token.
 
         :param ends: end a term where that can be.
         """
         inside = state.is_open and self._goes_on[token]
-        fresh: list[tuple[Node, int]] = []
+        fresh: list[tuple[TokenNode, int]] = []
         if not inside and token in self._terms.following:
             node = self._terms.following[token]
             known = node.ends | node.below
@@ -377,7 +383,7 @@ class ConstrainedSentence:
         bad_nodes = (*state.bad, *self.constraints.automata, *([] if inside else [self._bad]))
         found = (node.following[token] for node in bad_nodes if token in node.following)
         bad = list(dict.fromkeys(found))
-        after = State(
+        after = ConstraintState(
             before_last | last,
             () if ended else tuple((node, term) for node, term, _ in reached),
             tuple(node for node in bad if node.following),
@@ -392,13 +398,15 @@ class ConstrainedSentence:
         _, term, before = next((one for one in reached if one[:2] == ended), reached[0])
         return Move(after, before.steps_of(term), term, self._begins_later(state, before))
 
-    def _spell(self, state: State, token: int, order: Tokens) -> list[tuple[Node, int]]:
+    def _spell(
+        self, state: ConstraintState, token: int, order: Tokens
+    ) -> list[tuple[TokenNode, int]]:
         """Return where a token leads to in the terms of `order` that count in any tokens."""
         before = (one for one in (*state.spelled, *self._spelled) if token in one[0].following)
         after = ((node.following[token], term) for node, term in before if term in order)
         return [*dict.fromkeys(after)]
 
-    def _begins_later(self, state: State, node: Node) -> bool:
+    def _begins_later(self, state: ConstraintState, node: TokenNode) -> bool:
         """Return whether what goes on from a node begins after what is begun first, or now.
 
         In "la salle de la", of a term "la salle de la ville", "salle" could go on from the last
@@ -408,8 +416,8 @@ class ConstrainedSentence:
 
 
 def _ended_spelling(
-    spelled: Iterable[tuple[Node, int]], order: Tokens, begun: Sequence[int]
-) -> tuple[Node, int] | None:
+    spelled: Iterable[tuple[TokenNode, int]], order: Tokens, begun: Sequence[int]
+) -> tuple[TokenNode, int] | None:
     """Return the term that has been spelled to its end, the first of an order; None if none has.
 
     :param begun: terms that are begun with their own tokens. Another one does not end then, as

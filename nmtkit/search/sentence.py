@@ -34,12 +34,12 @@ from nmtkit.search.search_settings import (
 from nmtkit.special_symbols import BOS, EOS
 
 
-class Node(NamedTuple):
+class TokenLink(NamedTuple):
     """A token of a hypothesis. score: log p up to it. parent: None for the empty hypothesis."""
 
     token: int
     score: float
-    parent: "Node | None"
+    parent: "TokenLink | None"
 
 
 Expansion: TypeAlias = tuple[float, int, int]
@@ -56,14 +56,14 @@ class _SentenceSearch:
     """
 
     def __init__(self, src_lengths: Tensor, settings: SearchConfig, n_best: int) -> None:
-        self.beam = [Node(BOS, 0.0, None)]
+        self.beam = [TokenLink(BOS, 0.0, None)]
         self._settings, self._n_best = settings, n_best
         self._steps, self._width = 0, settings.beam
         self._src_length = int(src_lengths)
         self._limit = int(step_limits(src_lengths, settings.max_length_ratio))
         self._min_length = int(min_lengths(src_lengths, settings))
         self._finished: list[RankedHypothesis] = []  # best first
-        self._nodes: list[Node] = []  # of all that ended, by RankedHypothesis.node
+        self._nodes: list[TokenLink] = []  # of all that ended, by RankedHypothesis.node
 
     @property
     def eos_allowed(self) -> bool:
@@ -83,7 +83,7 @@ class _SentenceSearch:
         for cost, slot in ended:
             self._finish(self.beam[slot], -cost)
         active = [expansion for expansion in best if expansion[2] != EOS][: self._width]
-        self.beam = [Node(token, -cost, self.beam[slot]) for cost, slot, token in active]
+        self.beam = [TokenLink(token, -cost, self.beam[slot]) for cost, slot, token in active]
         return [slot for _, slot, _ in active]
 
     @property
@@ -113,7 +113,7 @@ class _SentenceSearch:
             hypothesis_of(ranked, *_path(self._nodes[ranked.node]), is_finished) for ranked in best
         ]
 
-    def _finish(self, node: Node, score: float) -> None:
+    def _finish(self, node: TokenLink, score: float) -> None:
         """Record a hypothesis that ends after a node."""
         number, rank = len(self._nodes), -score / length_divisor(self._settings, self._steps)
         self._nodes.append(node)
@@ -152,7 +152,7 @@ def search_sentence(
 
 
 def _expansions(
-    beam: Sequence[Node], values: list[list[float]], tokens: list[list[int]]
+    beam: Sequence[TokenLink], values: list[list[float]], tokens: list[list[int]]
 ) -> list[Expansion]:
     """Return the possible expansions, best first.
 
@@ -171,7 +171,7 @@ def _expansions(
     return sorted(expansions)
 
 
-def _path(node: Node) -> tuple[list[int], list[float]]:
+def _path(node: TokenLink) -> tuple[list[int], list[float]]:
     """Return the tokens up to a node, and log p of each prefix, the empty one first."""
     nodes = [node]
     while nodes[-1].parent is not None:

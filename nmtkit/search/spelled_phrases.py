@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 
-from nmtkit.search.token_trees import Node
+from nmtkit.search.token_trees import TokenNode
 
 
 class SpelledPhrases:
@@ -25,7 +25,7 @@ class SpelledPhrases:
                 if not character.isascii():
                     self._with[character].append(number)
 
-    def automaton(self, phrase: str) -> Node:
+    def automaton(self, phrase: str) -> TokenNode:
         """Return the node where no character of a phrase is there; `is_end`: all of them are.
 
         A token that leads as far from the first node is at this one alone.
@@ -33,7 +33,7 @@ class SpelledPhrases:
         :param phrase: begins with a character beyond ASCII.
         """
         matcher = _Matcher(phrase)
-        nodes = [Node() for _ in phrase] + [Node(is_end=True)]
+        nodes = [TokenNode() for _ in phrase] + [TokenNode(is_end=True)]
         first = {token: matcher.length(0, self._texts[token]) for token in self._with[phrase[0]]}
         nodes[0].following = {token: nodes[length] for token, length in first.items() if length}
         for known in range(1, len(phrase)):

@@ -8,7 +8,7 @@ Tokens = tuple[int, ...]
 
 
 @dataclass(eq=False)
-class Node:
+class TokenNode:
     """A node of the tree of sequences.
 
     following: the nodes of the next tokens. ends: terms that end here. below: those that end
@@ -17,7 +17,7 @@ class Node:
     known. steps: by term what `steps_of` has found.
     """
 
-    following: dict[int, "Node"] = field(default_factory=dict)
+    following: dict[int, "TokenNode"] = field(default_factory=dict)
     ends: set[int] = field(default_factory=set)
     below: set[int] = field(default_factory=set)
     is_end: bool = False
@@ -35,19 +35,19 @@ class Node:
 
 
 @lru_cache(maxsize=64)
-def forbidden_tree(forbidden: tuple[Tokens, ...]) -> Node:
+def forbidden_tree(forbidden: tuple[Tokens, ...]) -> TokenNode:
     """Return the tree of forbidden sequences, which many sentences share."""
-    root = Node()
+    root = TokenNode()
     for tokens in forbidden:
         add_sequence(root, tokens)[-1].is_end = True
     return root
 
 
-def add_sequence(root: Node, tokens: Sequence[int]) -> list[Node]:
+def add_sequence(root: TokenNode, tokens: Sequence[int]) -> list[TokenNode]:
     """Add a sequence to a tree; return its nodes."""
     nodes = []
     for token in tokens:
-        root = root.following.setdefault(token, Node())
+        root = root.following.setdefault(token, TokenNode())
         nodes.append(root)
     return nodes
 
@@ -60,7 +60,9 @@ def places_of(phrases: Iterable[Tokens], tokens: Sequence[int]) -> Iterator[rang
                 yield range(start, start + len(phrase))
 
 
-def follow(begun: Iterable[tuple[Node, int]], token: int) -> list[tuple[Node, int, Node]]:
+def follow(
+    begun: Iterable[tuple[TokenNode, int]], token: int
+) -> list[tuple[TokenNode, int, TokenNode]]:
     """Return the nodes that a token leads to, with their terms and the nodes before."""
     followed = ((node.following.get(token), term, node) for node, term in begun)
     return [

@@ -41,7 +41,7 @@ ThePiece = Piece[Key, Job]
 
 
 @dataclass(eq=False)
-class Work:
+class PieceInProgress:
     """A piece that is being translated, by which worker, and the task that waits for it."""
 
     piece: ThePiece
@@ -68,7 +68,7 @@ class Engine:
         self._files = FileEngine(settings.cores, limits.file_seconds, journal, metrics)
         self._changed = asyncio.Event()
         self._jobs: set[Job] = set()
-        self._running: set[Work] = set()
+        self._running: set[PieceInProgress] = set()
         self._loads: dict[asyncio.Task[None], Job] = {}
         self._dispatcher: asyncio.Task[None] | None = None
         self._gathered = 0
@@ -204,7 +204,7 @@ class Engine:
             if all(line.request.is_closed for line in work.piece.lines):
                 asyncio.get_running_loop().call_later(ABANDONED_SECONDS, self._abandon, work)
 
-    def _abandon(self, work: Work) -> None:
+    def _abandon(self, work: PieceInProgress) -> None:
         """Kill a worker that still translates what nobody waits for."""
         if work in self._running and work.worker is not None:
             work.worker.kill()
@@ -220,7 +220,7 @@ class Engine:
                 if piece is None:
                     break
                 self._free -= 1
-                work = Work(piece)
+                work = PieceInProgress(piece)
                 self._running.add(work)
                 work.task = asyncio.create_task(self._run(work))
                 work.task.add_done_callback(functools.partial(self._finish, work))
@@ -235,7 +235,7 @@ class Engine:
             await asyncio.sleep(GATHER_STEP)
         self._gathered = 0
 
-    def _finish(self, work: Work, task: "asyncio.Task[None]") -> None:
+    def _finish(self, work: PieceInProgress, task: "asyncio.Task[None]") -> None:
         self._running.discard(work)
         self._free += 1
         self._changed.set()
@@ -243,7 +243,7 @@ class Engine:
             self._journal.write("engine_error", reason=repr(error))
             self._retry(work.piece, "the server made an error")
 
-    async def _run(self, work: Work) -> None:
+    async def _run(self, work: PieceInProgress) -> None:
         """Translate a piece, and give its lines their results."""
         piece, model = work.piece, self.pool.models[work.piece.key[0]]
         generation = work.generation = model.current

@@ -28,7 +28,7 @@ SAFETY = {
 }
 """Headers of every answer, unless it has its own."""
 
-WATCHED = ("/health", "/ready", "/metrics")
+MONITORING_PATHS = ("/health", "/ready", "/metrics")
 """Endpoints for those who watch the server, who are not logged, and answered however full it is."""
 
 FULL_SECONDS = 5
@@ -72,7 +72,7 @@ class Entrance:
 
     def _refusal(self, scope: Scope, headers: Headers) -> RequestError | None:
         """Return why a request is refused before it is read."""
-        if scope["path"] not in WATCHED and not self._service.places.take(
+        if scope["path"] not in MONITORING_PATHS and not self._service.places.take(
             scope["state"]["transport"]
         ):
             self._service.metrics.rejected.add("connections")
@@ -164,7 +164,7 @@ class Entrance:
         endpoint = endpoint_of(scope)
         self._service.metrics.requests.add(endpoint, str(status))
         self._service.metrics.latency.add(seconds, endpoint)
-        if endpoint in WATCHED:
+        if endpoint in MONITORING_PATHS:
             return
         client = scope["client"][0] if scope.get("client") else None
         self._service.journal.write(

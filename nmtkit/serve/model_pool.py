@@ -17,7 +17,7 @@ from nmtkit.serve.settings import ModelSettings
 RETRY_SECONDS = 5.0
 """Time after which loading is tried again, when it has failed and no older model is there."""
 
-WATCHED = ("config.toml", "params.best.safetensors", "params.last.safetensors", "fast.json")
+RELOADING_FILES = ("config.toml", "params.best.safetensors", "params.last.safetensors", "fast.json")
 """Files by which a folder is seen to be another one."""
 
 
@@ -238,7 +238,7 @@ class ServedModel:
         return look if look != self._seen and any(look) else None
 
     def _look(self) -> list[object]:
-        return [_identity(folder / name) for folder in self.folders for name in WATCHED]
+        return [_identity(folder / name) for folder in self.folders for name in RELOADING_FILES]
 
     async def end(self) -> None:
         """End everything."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from nmtkit.text.characters import is_small
-from nmtkit.text.markup import LINE_BREAK, Atom, Element, MarkedText, TagEvent, tag_events
+from nmtkit.text.markup import LINE_BREAK, Atom, MarkedText, MarkupElement, TagEvent, tag_events
 from nmtkit.text.punctuation import (
     DIRECTION_MARKS,
     QUOTES_BEHIND_SIGNS,
@@ -132,7 +132,7 @@ def _outside_atoms(spans: Sequence[Span], atoms: Sequence[Atom]) -> list[Span]:
     return result
 
 
-def _last_descendants(elements: Sequence[Element]) -> list[int]:
+def _last_descendants(elements: Sequence[MarkupElement]) -> list[int]:
     """Return for each element the index of the last one within it, or its own."""
     last = list(range(len(elements)))
     for number in range(len(elements) - 1, -1, -1):
@@ -198,7 +198,7 @@ class _Splitter:
         numbers = sorted({event.element for event in self._events[first:stop]})
         tags = {(e.element, e.opens): e for e in self._events[first:stop]}
         indices: dict[int, int] = {}
-        elements: list[Element] = []
+        elements: list[MarkupElement] = []
         for number, parent in zip(numbers, self._parents(numbers), strict=True):
             element = self._marked.elements[number]
             opening, closing = tags.get((number, True)), tags.get((number, False))

@@ -46,7 +46,7 @@ LINE_BREAK = re.compile(
 
 
 @dataclass(frozen=True)
-class Element:
+class MarkupElement:
     """An element, or what else has a place in the text.
 
     start, end: offsets in the text of what it contains. opening, closing: its tags as they were;
@@ -87,7 +87,7 @@ class MarkedText:
     """
 
     text: str
-    elements: tuple[Element, ...]
+    elements: tuple[MarkupElement, ...]
     atoms: tuple[Atom, ...]
 
 
@@ -224,7 +224,7 @@ class TagEvent(NamedTuple):
     source: str
 
 
-def tag_events(elements: Sequence[Element]) -> list[TagEvent]:
+def tag_events(elements: Sequence[MarkupElement]) -> list[TagEvent]:
     """Return the tags of elements in the order of the line."""
     events: list[TagEvent] = []
     waiting: list[int] = []
@@ -249,7 +249,7 @@ class _Builder:
     def __init__(self) -> None:
         self._parts: list[str] = []
         self._length = 0
-        self._elements: list[Element] = []
+        self._elements: list[MarkupElement] = []
         self._atoms: list[Atom] = []
         self._open: list[int] = []
 
@@ -273,7 +273,9 @@ class _Builder:
         if has_contents:
             self._open.append(len(self._elements))
         separates = separates and self._add_space()
-        self._elements.append(Element(self._length, self._length, source, "", parent, separates))
+        self._elements.append(
+            MarkupElement(self._length, self._length, source, "", parent, separates)
+        )
 
     def close(self, source: str, separates: bool) -> None:
         """Close the element that was opened last; `separates` as in `open`."""

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from nmtkit.text.markup import Element, MarkedText
+from nmtkit.text.markup import MarkedText, MarkupElement
 from nmtkit.text.tag_spacing import NO_SPACES, Part, source_spaces, spaced
 
 NEARNESS = 3.0
@@ -121,7 +121,7 @@ class Aligned:
 
 
 def place_elements(
-    elements: Sequence[Element], aligned: Aligned, known: Mapping[int, Place] = NOWHERE
+    elements: Sequence[MarkupElement], aligned: Aligned, known: Mapping[int, Place] = NOWHERE
 ) -> list[Place]:
     """Return the place of each element, within that of its parent and beside its siblings.
 
@@ -166,7 +166,7 @@ def _reserved(siblings: Mapping[int, Place], parent: Place, owner: Owners) -> di
 
 
 def around_nearest_words(
-    elements: Sequence[Element], places: Sequence[Place], aligned: Aligned
+    elements: Sequence[MarkupElement], places: Sequence[Place], aligned: Aligned
 ) -> list[Place]:
     """Return places in which an element that has lost its words stands around the nearest word.
 
@@ -189,7 +189,7 @@ def around_nearest_words(
     return result
 
 
-def has_lost_words(element: Element, place: Place, aligned: Aligned) -> bool:
+def has_lost_words(element: MarkupElement, place: Place, aligned: Aligned) -> bool:
     """Return whether an element had words in the source and has none in the translation."""
     return place.first == place.stop and len(aligned.columns(element.start, element.end)) > 0
 
@@ -256,7 +256,7 @@ def _spans(
         yield spans[-1]
 
 
-def _offset_of_gap(text: str, element: Element, gap: int, aligned: Aligned) -> int:
+def _offset_of_gap(text: str, element: MarkupElement, gap: int, aligned: Aligned) -> int:
     """Return the offset of an element without contents, before a word or behind the one before."""
     follows_space = not element.start or text[element.start - 1].isspace()
     if gap == len(aligned.tgt) or (gap and not follows_space):

@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from nmtkit.text.markers import CLOSING, JOINED, OPENING, POINTS, SYMBOLS, protect
-from nmtkit.text.markup import Element, MarkedText, parse_markup, tag_events
+from nmtkit.text.markup import MarkedText, MarkupElement, parse_markup, tag_events
 from nmtkit.text.markup_pieces import Markup
 
 _SYMBOL = re.compile(f"[{OPENING}{CLOSING}{POINTS}]")
@@ -43,7 +43,7 @@ def has_symbols(text: str) -> bool:
     return _SYMBOL.search(text) is not None
 
 
-def symbols_of(elements: Sequence[Element]) -> list[TagSymbols] | None:
+def symbols_of(elements: Sequence[MarkupElement]) -> list[TagSymbols] | None:
     """Return the symbols of elements in their order; None if there are too few symbols."""
     pairs = iter(map(TagSymbols, OPENING, CLOSING))
     points = iter(TagSymbols(point, "") for point in POINTS)
@@ -92,7 +92,7 @@ def symbol_pair(src: str, tgt: str, markup: Markup) -> tuple[str, str]:
 
 
 def _matched(
-    src: Sequence[Element], symbols: Sequence[TagSymbols], tgt: Sequence[Element]
+    src: Sequence[MarkupElement], symbols: Sequence[TagSymbols], tgt: Sequence[MarkupElement]
 ) -> list[TagSymbols] | None:
     """Return the symbols of the target's elements; None if they are not those of the source.
 
@@ -113,11 +113,11 @@ def _matched(
     return [matched[number] for number in range(len(tgt))] if not waiting else None
 
 
-def _whole(element: Element) -> tuple[str, bool]:
+def _whole(element: MarkupElement) -> tuple[str, bool]:
     return element.opening, bool(element.closing)
 
 
-def _named(element: Element) -> tuple[str, bool]:
+def _named(element: MarkupElement) -> tuple[str, bool]:
     """Return what equal elements share if their attributes may differ."""
     found = _NAME.match(element.opening)
     return found[1] if found else element.opening, bool(element.closing)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from nmtkit.text.markers import SYMBOLS
-from nmtkit.text.markup import Element
+from nmtkit.text.markup import MarkupElement
 from nmtkit.text.markup_placement import Aligned, Place
 from nmtkit.text.markup_symbols import symbols_of
 
@@ -39,7 +39,7 @@ def without_symbols(aligned: Aligned) -> tuple[Aligned, Positions]:
     return replace(aligned, text=text, tgt=offsets, weights=aligned.weights[rows]), positions
 
 
-def written_places(elements: Sequence[Element], positions: Positions) -> dict[int, Place]:
+def written_places(elements: Sequence[MarkupElement], positions: Positions) -> dict[int, Place]:
     """Return the places of the elements whose symbols are there, each once and in order.
 
     :return: by the number of the element.

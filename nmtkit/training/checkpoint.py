@@ -68,7 +68,7 @@ CHECKPOINTS = "checkpoints"
 """Folder of the checkpoints in a model folder."""
 
 
-class Kind(enum.Enum):
+class CheckpointKind(enum.Enum):
     """Why a checkpoint was saved; the value is the end of its name.
 
     VALIDATED: after a validation. INTERRUPTED: because of a stop signal. STEADY: before the
@@ -80,7 +80,7 @@ class Kind(enum.Enum):
     STEADY = ".steady"
 
 
-INTERRUPTED_SUFFIX = Kind.INTERRUPTED.value
+INTERRUPTED_SUFFIX = CheckpointKind.INTERRUPTED.value
 DAMAGED_SUFFIX = ".damaged"
 TEMPORARY_FILES = (".config.toml.*", ".metrics.jsonl.*", ".params.*")
 """Patterns of the hidden names that files of a model folder have while they are written."""
@@ -102,7 +102,7 @@ def save_checkpoint(
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
     progress: Progress,
-    kind: Kind = Kind.VALIDATED,
+    kind: CheckpointKind = CheckpointKind.VALIDATED,
 ) -> Path:
     """Write the checkpoint of `progress.updates` updates and return its folder.
 
@@ -112,8 +112,8 @@ def save_checkpoint(
     target = folder / CHECKPOINTS / name
     make_folder(target.parent)
     replaced = interrupted_checkpoints(folder)
-    if kind is Kind.STEADY:
-        replaced = _checkpoints_of(folder, Kind.STEADY)
+    if kind is CheckpointKind.STEADY:
+        replaced = _checkpoints_of(folder, CheckpointKind.STEADY)
     tensors, numbers = optimizer_state(optimizer)
     tensors |= generator_states()
     with atomic_folder(target) as hidden:
@@ -122,7 +122,7 @@ def save_checkpoint(
         state = {
             "progress": dataclasses.asdict(progress),
             "optimizer": numbers,
-            "interrupted": kind is Kind.INTERRUPTED,
+            "interrupted": kind is CheckpointKind.INTERRUPTED,
             "sums": {name: file_sha256(hidden / name) for name in CHECKSUMMED_FILES},
         }
         text = json.dumps(with_checksum(state), indent=1)
@@ -267,7 +267,7 @@ def _damaged_name(checkpoint: Path) -> Path:
 
 def list_checkpoints(folder: Path) -> list[Path]:
     """Return the checkpoints of a model folder, oldest first, without those of interruptions."""
-    return _checkpoints_of(folder, Kind.VALIDATED)
+    return _checkpoints_of(folder, CheckpointKind.VALIDATED)
 
 
 def average_with_checkpoints(folder: Path, current: Parameters, count: int) -> Parameters:
@@ -279,7 +279,7 @@ def average_with_checkpoints(folder: Path, current: Parameters, count: int) -> P
     return {n: (mean[n] * number + value) / (number + 1) for n, value in current.items()}
 
 
-def earlier_checksum(folder: Path, updates: int, average: int, kind: Kind) -> str:
+def earlier_checksum(folder: Path, updates: int, average: int, kind: CheckpointKind) -> str:
     """Return the checksum of the checkpoints that the next validation after a checkpoint averages.
 
     :param updates: number of updates of that checkpoint, which is not among them.
@@ -288,7 +288,7 @@ def earlier_checksum(folder: Path, updates: int, average: int, kind: Kind) -> st
     :return: "" if there are none.
     :raises CorruptFileError: one of them cannot be read.
     """
-    count = average - 2 if kind is Kind.VALIDATED else average - 1
+    count = average - 2 if kind is CheckpointKind.VALIDATED else average - 1
     paths = [path for path in list_checkpoints(folder) if int(path.name) < updates]
     chosen = paths[-count:] if count > 0 else []
     lines = [f"{path.name} {_parameters_checksum(path)}\n" for path in chosen]
@@ -303,7 +303,7 @@ def _parameters_checksum(checkpoint: Path) -> str:
 def _check_earlier(checkpoint: Path, progress: Progress, average: int) -> None:
     """Raise CorruptFileError if checkpoints that are averaged later are missing or others."""
     folder = checkpoint.parents[1]
-    kind = Kind(checkpoint.suffix)
+    kind = CheckpointKind(checkpoint.suffix)
     found = progress.earlier and earlier_checksum(folder, progress.updates, average, kind)
     if found != progress.earlier:
         raise CorruptFileError(
@@ -341,15 +341,15 @@ def remove_later_checkpoints(folder: Path, updates: int) -> None:
 
 def interrupted_checkpoints(folder: Path) -> list[Path]:
     """Return the checkpoints that were saved because of a stop signal."""
-    return _checkpoints_of(folder, Kind.INTERRUPTED)
+    return _checkpoints_of(folder, CheckpointKind.INTERRUPTED)
 
 
 def steady_checkpoint(folder: Path) -> Path | None:
     """Return the checkpoint that was saved before the learning rate cooled down, or None."""
-    return next(reversed(_checkpoints_of(folder, Kind.STEADY)), None)
+    return next(reversed(_checkpoints_of(folder, CheckpointKind.STEADY)), None)
 
 
-def _checkpoints_of(folder: Path, kind: Kind) -> list[Path]:
+def _checkpoints_of(folder: Path, kind: CheckpointKind) -> list[Path]:
     """Return the checkpoints of a kind, oldest first."""
     paths = _checkpoint_files(folder)
     return [path for path in paths if path.suffix == kind.value and path.stem.isdigit()]

@@ -9,7 +9,7 @@ from nmtkit.data.batch import Batch
 from nmtkit.models import Model
 from nmtkit.models.attention_guide import AttentionGuide
 from nmtkit.models.softmax_sampling import WordSampler
-from nmtkit.training.part_gradients import Work
+from nmtkit.training.part_gradients import GradientTask
 
 
 class CostGradient:
@@ -27,22 +27,22 @@ class CostGradient:
         self.device = next(model.parameters()).device
         self.config = config
 
-    def __call__(self, work: Work) -> torch.Tensor:
+    def __call__(self, task: GradientTask) -> torch.Tensor:
         """Add the gradient of some batches to that of the parameters; return their cost."""
         cost = torch.zeros([], device=self.device)
-        scale = torch.full([], work.scale, device=self.device)
-        for batch in work.batches:
+        scale = torch.full([], task.scale, device=self.device)
+        for batch in task.batches:
             if batch.lines:
-                loss = self._loss(batch, work)
+                loss = self._loss(batch, task)
                 loss.backward(scale)  # type: ignore[no-untyped-call]
                 cost += loss.detach()
         return cost
 
-    def _loss(self, batch: Batch, work: Work) -> torch.Tensor:
+    def _loss(self, batch: Batch, task: GradientTask) -> torch.Tensor:
         """Return the cost of a batch, of drawn words and with guided attention if it is due."""
-        self.model.train(work.dropout)  # which decides about dropout alone
-        sampler = self.sampler if work.samples_words else None
-        guide = self.guide._replace(weight=work.guidance) if self.guide and work.guidance else None
+        self.model.train(task.dropout)  # which decides about dropout alone
+        sampler = self.sampler if task.samples_words else None
+        guide = self.guide._replace(weight=task.guidance) if self.guide and task.guidance else None
         return self.loss(batch.to(self.device)[:4], sampler, guide)
 
     def loss(

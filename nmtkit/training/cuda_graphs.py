@@ -23,7 +23,7 @@ from torch.nn import functional
 from nmtkit.data.batch import Batch
 from nmtkit.models.packing import computed_padding
 from nmtkit.training.cost_gradient import CostGradient
-from nmtkit.training.part_gradients import Work
+from nmtkit.training.part_gradients import GradientTask
 
 log = logging.getLogger("nmtkit")
 
@@ -82,23 +82,23 @@ class CudaGraphs:
         for parameter, gradient in zip(self._parameters, self._gradients, strict=True):
             parameter.grad = gradient.zero_()
 
-    def __call__(self, work: Work) -> Tensor:
+    def __call__(self, task: GradientTask) -> Tensor:
         """Add the gradient to that of the parameters; return the cost. Shape: []."""
-        if work.samples_words and self._cost.sampler is not None:
-            return self._cost(work)
-        self._cost.model.train(work.dropout)
-        self._scale.fill_(work.scale)
-        self._guidance.fill_(work.guidance)
+        if task.samples_words and self._cost.sampler is not None:
+            return self._cost(task)
+        self._cost.model.train(task.dropout)
+        self._scale.fill_(task.scale)
+        self._guidance.fill_(task.guidance)
         cost = torch.zeros([], device=self._cost.device)
-        for batch in work.batches:
+        for batch in task.batches:
             if batch.lines:
-                cost += self._add(pad_batch(batch), work)
+                cost += self._add(pad_batch(batch), task)
         return cost
 
-    def _add(self, pairs: Sequence[Tensor], work: Work) -> Tensor:
+    def _add(self, pairs: Sequence[Tensor], task: GradientTask) -> Tensor:
         """Add the gradient of padded pairs in the host's memory; return the cost."""
-        guided = bool(work.guidance)
-        key = (*(tensor.shape for tensor in pairs[::2]), work.dropout, guided)
+        guided = bool(task.guidance)
+        key = (*(tensor.shape for tensor in pairs[::2]), task.dropout, guided)
         if key not in self._seen:
             self._seen.add(key)
         elif key not in self._graphs and len(self._graphs) < self._most:

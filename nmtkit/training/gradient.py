@@ -16,7 +16,7 @@ from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.cost_gradient import CostGradient
 from nmtkit.training.cuda_graphs import CudaGraphs
-from nmtkit.training.part_gradients import AddGradient, PartGradients, Work
+from nmtkit.training.part_gradients import AddGradient, GradientTask, PartGradients
 from nmtkit.training.signals import STOP_SIGNALS
 
 log = logging.getLogger("nmtkit")
@@ -101,7 +101,7 @@ class Gradient:
         while True:
             try:
                 cost, norm, received = self._sum_over_ranks(
-                    Work(batches, 1 / divisor, samples_words, guidance, dropout), signal
+                    GradientTask(batches, 1 / divisor, samples_words, guidance, dropout), signal
                 )
                 return Update(cost, tokens, norm, signal=received)
             except (RuntimeError, MemoryError) as error:
@@ -118,7 +118,9 @@ class Gradient:
                 max(map(_size, batches)),
             )
 
-    def _sum_over_ranks(self, work: Work, signal: int | None) -> tuple[float, float, int | None]:
+    def _sum_over_ranks(
+        self, task: GradientTask, signal: int | None
+    ) -> tuple[float, float, int | None]:
         """Sum the gradients of some batches over all ranks.
 
         The host waits for the device only once, for all figures together.
@@ -128,7 +130,7 @@ class Gradient:
         self._clear()
         # the cost, then for each stop signal the number of ranks that received it
         figures = torch.zeros(1 + len(STOP_SIGNALS), device=self.device)
-        figures[0] = self._add(work)
+        figures[0] = self._add(task)
         if signal is not None:
             figures[1 + STOP_SIGNALS.index(signal)] = 1
         figures = self.process_group.all_reduce_gradients(self.model.parameters(), figures)

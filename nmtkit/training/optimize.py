@@ -68,7 +68,7 @@ WAYS = (
 """The likely fastest first."""
 
 
-class Trial(NamedTuple):
+class TimedTranslation(NamedTuple):
     """A translation of the dev set: BLEU in percent, and seconds of the processor."""
 
     bleu: float
@@ -108,20 +108,18 @@ def optimize(
     with atomic_path(folder / LEXICON_FILE, force=True) as table:
         write_lexicon(Aligner(Scorer(ensemble, batch_size)), train, table, max_pairs)
         lexicon = Lexicon.load(table, model.tgt_vocab, known_direction=True)
-        trials = {}
+        found = {}
         for way in (PLAIN, *_usable_ways()):
-            trials[way] = trial = _try_way(way, ensemble, lexicon, batch_size, pairs)
-            log.info(
-                "%s: with %s: dev BLEU %.2f in %.1f s", folder, way.name, trial.bleu, trial.seconds
-            )
-        plain, best = trials[PLAIN], _fastest(trials, max_loss)
+            found[way] = new = _translate_dev(way, ensemble, lexicon, batch_size, pairs)
+            log.info("%s: with %s: dev BLEU %.2f in %.1f s", folder, way.name, *new)
+        plain, best = found[PLAIN], _fastest(found, max_loss)
         if best is None:
             raise ModelError(
                 f"{folder}: every way to translate faster loses more than {max_loss} BLEU;"
                 " give --train the model's training text, or a higher --max-loss"
             )
         sha256 = regular_file_sha256(table) if best.candidates else ""
-    fast = trials[best]
+    fast = found[best]
     speed = round(plain.seconds / fast.seconds, 2) if plain.seconds >= MIN_SECONDS else 0.0
     record = FastRecord(checksum, sha256, best.quantize, len(pairs), plain.bleu, fast.bleu, speed)
     if not best.candidates:
@@ -138,15 +136,17 @@ def _usable_ways() -> list[Way]:
     return [way for way in WAYS if not way.quantize]
 
 
-def _fastest(trials: Mapping[Way, Trial], max_loss: float) -> Way | None:
+def _fastest(translations: Mapping[Way, TimedTranslation], max_loss: float) -> Way | None:
     """Return the fastest way that loses little, or PLAIN; None if all others lose too much."""
-    plain = trials[PLAIN]
+    plain = translations[PLAIN]
     good = [
-        way for way, trial in trials.items() if way != PLAIN and plain.bleu - trial.bleu <= max_loss
+        way
+        for way, translation in translations.items()
+        if way != PLAIN and plain.bleu - translation.bleu <= max_loss
     ]
     if not good or plain.seconds < MIN_SECONDS:
         return good[0] if good else None
-    return min([PLAIN, *good], key=lambda way: trials[way].seconds)
+    return min([PLAIN, *good], key=lambda way: translations[way].seconds)
 
 
 def write_lexicon(
@@ -194,13 +194,13 @@ def spaced_pairs(files: tuple[str | Path, str | Path], max_pairs: int) -> list[t
     ]
 
 
-def _try_way(
+def _translate_dev(
     way: Way,
     ensemble: Ensemble,
     lexicon: Lexicon,
     batch_size: int,
     pairs: Sequence[tuple[str, ...]],
-) -> Trial:
+) -> TimedTranslation:
     """Translate the dev set in a way, for sacreBLEU's BLEU and the time."""
     translator = Translator(ensemble, batch_size=batch_size, quantize=way.quantize)
     translator = translator.with_candidates(lexicon if way.candidates else None)
@@ -215,4 +215,4 @@ def _try_way(
     references = [tgt for _, tgt in pairs]
     tokenizer = choose_tokenizer(ensemble.first.config.text.tgt_language)
     (score,) = evaluate(hypotheses, references, metrics=["sacrebleu"], tokenizer=tokenizer)
-    return Trial(score.value, seconds)
+    return TimedTranslation(score.value, seconds)

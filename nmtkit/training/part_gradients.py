@@ -17,7 +17,7 @@ from nmtkit.parallel.fork import can_fork
 from nmtkit.parallel.forked_worker import ForkedWorker, shared_tensors
 
 
-class Work(NamedTuple):
+class GradientTask(NamedTuple):
     """Batches whose gradient is wanted.
 
     scale: factor of their cost in the gradient. samples_words: whether words are drawn for the
@@ -32,7 +32,7 @@ class Work(NamedTuple):
     dropout: bool = True
 
 
-AddGradient = Callable[[Work], Tensor]
+AddGradient = Callable[[GradientTask], Tensor]
 """Adds the gradient to that of the parameters; returns the cost. Shape: []."""
 
 
@@ -55,12 +55,12 @@ class PartGradients:
         self._count = count
         self._forks: list[_Fork] = []
 
-    def __call__(self, work: Work) -> Tensor:
+    def __call__(self, task: GradientTask) -> Tensor:
         """Add the gradient to that of the parameters; return the cost. Shape: [].
 
         :raises NmtkitError: a fork was killed.
         """
-        own, *others = self._split(work)
+        own, *others = self._split(task)
         seeds = torch.randint(2**62, (len(others),)).tolist()
         threads = torch.get_num_threads()
         if not self._forks and threads >= self._count and _can_fork():
@@ -75,7 +75,7 @@ class PartGradients:
         finally:
             torch.set_num_threads(threads)
 
-    def _in_turn(self, own: Work, others: list[tuple[int, Work]]) -> Tensor:
+    def _in_turn(self, own: GradientTask, others: list[tuple[int, GradientTask]]) -> Tensor:
         """Compute the parts one after another; sum them as if forks had, so that rounding agrees.
 
         :param others: seeds and parts.
@@ -92,11 +92,11 @@ class PartGradients:
                 _add(parameter, total)
         return cost
 
-    def _split(self, work: Work) -> list[Work]:
+    def _split(self, task: GradientTask) -> list[GradientTask]:
         """Return the parts; those of small batches may be empty."""
-        parts = [batch.parts(self._count) for batch in work.batches]
+        parts = [batch.parts(self._count) for batch in task.batches]
         return [
-            work._replace(batches=[part[number] for part in parts if number < len(part)])
+            task._replace(batches=[part[number] for part in parts if number < len(part)])
             for number in range(self._count)
         ]
 
@@ -122,13 +122,13 @@ class _Fork:
     ) -> None:
         gradients = shared_tensors([parameter.shape for parameter in parameters])
 
-        def compute(request: tuple[int, Work]) -> tuple[Tensor, list[bool]]:
-            seed, work = request
+        def compute(request: tuple[int, GradientTask]) -> tuple[Tensor, list[bool]]:
+            seed, task = request
             torch.set_num_threads(threads)
             torch.manual_seed(seed)
             for parameter in parameters:
                 parameter.grad = None
-            cost = add_gradient(work)
+            cost = add_gradient(task)
             for parameter, gradient in zip(parameters, gradients, strict=True):
                 if parameter.grad is not None:
                     gradient.copy_(parameter.grad)

@@ -21,7 +21,7 @@ from nmtkit.io.parameters import (
 from nmtkit.models import Model
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.training.checkpoint import (
-    Kind,
+    CheckpointKind,
     average_with_checkpoints,
     earlier_checksum,
     has_checkpoints,
@@ -167,7 +167,10 @@ class Trainer:
         progress = load_checkpoint(steady, self.model, self.optimizer)
         kept = ("seconds", "best", "best_cost", "best_parameters", "corpus", "dev")
         values = {name: getattr(newest, name) for name in kept}
-        kind, average = Kind.INTERRUPTED, self.config.average_checkpoints  # it is never averaged
+        kind, average = (
+            CheckpointKind.INTERRUPTED,
+            self.config.average_checkpoints,
+        )  # it is never averaged
         values["earlier"] = earlier_checksum(self.folder, progress.updates, average, kind)
         progress = dataclasses.replace(progress, stale=0, stale_cost=0, **values)
         save_checkpoint(self.folder, self.model, self.optimizer, progress, kind)
@@ -178,7 +181,7 @@ class Trainer:
     def save_start(self) -> None:
         """Save a checkpoint before the first update, of parameters that cannot be drawn again."""
         if self.process_group.is_main:
-            self._save_checkpoint(Kind.INTERRUPTED)
+            self._save_checkpoint(CheckpointKind.INTERRUPTED)
 
     def run(self) -> None:
         """Update, validate and save until a limit or early stopping ends the training.
@@ -233,7 +236,7 @@ class Trainer:
         if revised.points == self.schedule.points:
             return
         if not self.schedule.end and self.process_group.is_main:
-            self._save_checkpoint(Kind.STEADY)
+            self._save_checkpoint(CheckpointKind.STEADY)
         self.schedule = revised
         if self.process_group.is_main:
             self.record_schedule(revised)
@@ -249,7 +252,7 @@ class Trainer:
     def _stop(self, signal: int, saved: bool) -> None:
         """Save a checkpoint unless this update has one, and raise TrainingInterrupted."""
         if not saved and self.process_group.is_main:
-            self._save_checkpoint(Kind.INTERRUPTED)
+            self._save_checkpoint(CheckpointKind.INTERRUPTED)
         self.process_group.barrier()  # torchrun kills the other ranks when one has ended
         self.metrics_logger.close()
         log.info("saved at update %d; the same command resumes from there", self.progress.updates)
@@ -352,7 +355,7 @@ class Trainer:
         keep = max(self.config.keep_checkpoints, self.config.average_checkpoints)
         remove_old_checkpoints(self.folder, keep)
 
-    def _save_checkpoint(self, kind: Kind = Kind.VALIDATED) -> None:
+    def _save_checkpoint(self, kind: CheckpointKind = CheckpointKind.VALIDATED) -> None:
         """Write a checkpoint, with the checksums of the files that resuming from it relies on."""
         self.check_lock()
         average = self.config.average_checkpoints

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from nmtkit.io.fast_record import read_fast_record, write_fast_record
-from nmtkit.training.optimize import PLAIN, WAYS, Trial
+from nmtkit.training.optimize import PLAIN, WAYS, TimedTranslation
 
 
 @pytest.fixture
@@ -107,10 +107,10 @@ def trials(monkeypatch):
 
     def set_trials(*figures):
         of_way = {
-            way: Trial(float(bleu), float(seconds))
+            way: TimedTranslation(float(bleu), float(seconds))
             for way, (bleu, seconds) in zip((PLAIN, *WAYS), figures, strict=True)
         }
-        monkeypatch.setattr("nmtkit.training.optimize._try_way", lambda way, *_: of_way[way])
+        monkeypatch.setattr("nmtkit.training.optimize._translate_dev", lambda way, *_: of_way[way])
 
     return set_trials
 

@@ -17,7 +17,7 @@ from nmtkit.model_folder import LoadedModel, load_model
 from nmtkit.training.adaptation.adaptation import Adaptation, AdaptationResult
 from nmtkit.training.adaptation.fine_tuning import FineTuningSettings
 from nmtkit.training.adaptation.folder import check_output
-from nmtkit.training.adaptation.request import Request
+from nmtkit.training.adaptation.request import AdaptationRequest
 
 DEFAULT_TIME = "5m"
 
@@ -64,7 +64,7 @@ def adapt(
     :raises LossRefused: a guard has lost more than is allowed; its attribute `report` says what.
     :raises NmtkitError: model, corrections, guards or output cannot be used.
     """
-    request = Request(
+    request = AdaptationRequest(
         Path(model),
         (data,) if isinstance(data, str | Path) else tuple(data),
         Path(output),

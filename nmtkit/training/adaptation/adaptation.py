@@ -31,20 +31,20 @@ from nmtkit.training.adaptation.corrections import (
 from nmtkit.training.adaptation.examiner import (
     Examiner,
     Judge,
-    Kind,
+    Purpose,
     TestSet,
     Translations,
 )
 from nmtkit.training.adaptation.fine_tuning import MANY, FineTuner, settings_for
 from nmtkit.training.adaptation.folder import adapted_provenance, write_adapted
-from nmtkit.training.adaptation.interpolation import Trial, interpolate, search_point
+from nmtkit.training.adaptation.interpolation import MeasuredPoint, interpolate, search_point
 from nmtkit.training.adaptation.replay import Replay, find_replay, open_replay
 from nmtkit.training.adaptation.report import (
     AdaptationReport,
     refuse_loss,
     set_changes,
 )
-from nmtkit.training.adaptation.request import Request
+from nmtkit.training.adaptation.request import AdaptationRequest
 from nmtkit.training.adaptation.right_check import RightCheck, right_lines
 from nmtkit.training.informed_start import tie_term_words
 
@@ -85,7 +85,7 @@ class Adaptation:
     judged: the translations at each point. report_seconds: time that the report will take.
     """
 
-    def __init__(self, request: Request, model: LoadedModel) -> None:
+    def __init__(self, request: AdaptationRequest, model: LoadedModel) -> None:
         """Read the corrections and guards, and find the data to replay."""
         self.request = request
         self.model = model
@@ -143,20 +143,20 @@ class Adaptation:
         request, text = self.request, self.model.config.text
         name = ", ".join(map(str, request.data))
         if self.is_few:
-            won = TestSet.of(Kind.CORRECTIONS, name, (item.pair for item in self.learned))
+            won = TestSet.of(Purpose.CORRECTIONS, name, (item.pair for item in self.learned))
         else:
-            won = TestSet.of(Kind.HELD_OUT, name, (item.pair for item in self.held_out))
+            won = TestSet.of(Purpose.HELD_OUT, name, (item.pair for item in self.held_out))
         guards = []
         for files in request.guards:
             pairs = read_pairs(files, (text.src_language, text.tgt_language))
             if not pairs:
                 raise DataError(f"{', '.join(map(str, files))}: no pairs; give a guard with some")
             warn_if_swapped(pairs, self.model, files)
-            guards.append(TestSet.of(Kind.GUARD, ", ".join(map(str, files)), pairs))
+            guards.append(TestSet.of(Purpose.GUARD, ", ".join(map(str, files)), pairs))
         if not guards and self.replay is not None:
             pairs = self.replay.dev_pairs(self.model, DEV_LINES)
             if pairs:
-                guards.append(TestSet.of(Kind.GUARD, f"{self.replay.folder}/dev", pairs))
+                guards.append(TestSet.of(Purpose.GUARD, f"{self.replay.folder}/dev", pairs))
         if not guards:
             log.warning(
                 "no guard, so what is lost on other text will not be measured; give --guard SRC REF"
@@ -182,16 +182,16 @@ class Adaptation:
         )
         tuner = self._fine_tune()
         new = tuner.parameters()
-        trial = search_point(
+        best = search_point(
             functools.partial(self._try_point, new), request.allow_loss, self._has_time
         )
-        report = self._report(trial, tuner.updates)
+        report = self._report(best, tuner.updates)
         refuse_loss(report, request.allow_loss, request.output)
         if report.right_before == report.corrections:
             log.warning("all corrections came out right before, so that nothing could be won")
-        elif trial.gain <= 0 and report.right_after == report.right_before:
+        elif best.gain <= 0 and report.right_after == report.right_before:
             log.warning("nothing was won on the corrections; give more of them, or more --time")
-        self._write(interpolate(self.old, new, trial.point), report)
+        self._write(interpolate(self.old, new, best.point), report)
         return AdaptationResult(request.output, report)
 
     def _fine_tune(self) -> FineTuner:
@@ -234,7 +234,7 @@ class Adaptation:
         references = self.examiner.sets[0].references
         return sum(right_lines(translations, references, self.model.tgt_text))
 
-    def _try_point(self, new: Parameters, point: float) -> Trial:
+    def _try_point(self, new: Parameters, point: float) -> MeasuredPoint:
         """Measure a point between old and new parameters."""
         translations = self.examiner.translate(interpolate(self.old, new, point))
         self.judged[point] = translations
@@ -243,9 +243,11 @@ class Adaptation:
             self.judge.bleu(s, translations[s]) - self.judge.bleu(s, self.before[s])
             for s in (first, *guards)
         ]
-        trial = Trial(point, differences[0], max((-d for d in differences[1:]), default=0.0))
-        log.info("point %g: %+.2f BLEU won, %.2f lost", point, trial.gain, trial.loss)
-        return trial
+        measured = MeasuredPoint(
+            point, differences[0], max((-d for d in differences[1:]), default=0.0)
+        )
+        log.info("point %g: %+.2f BLEU won, %.2f lost", point, measured.gain, measured.loss)
+        return measured
 
     def _left(self) -> float:
         """Return the seconds that are left before the report."""
@@ -254,8 +256,8 @@ class Adaptation:
     def _has_time(self) -> bool:
         return self._left() > self.examiner.seconds
 
-    def _report(self, trial: Trial, updates: int) -> AdaptationReport:
-        after = self.judged[trial.point]
+    def _report(self, best: MeasuredPoint, updates: int) -> AdaptationReport:
+        after = self.judged[best.point]
         first = self.examiner.sets[0]
         right_before = right_after = None
         if self.is_few:
@@ -267,7 +269,7 @@ class Adaptation:
             set_changes(self.examiner.sets, self.before, after, self.judge),
             None if self.replay is None else str(self.replay.folder),
             updates,
-            trial.point,
+            best.point,
             clock.monotonic() - self.request.started,
         )
 

@@ -36,7 +36,7 @@ BEFORE, AFTER = "before", "after"
 """Names of the two models in a comparison."""
 
 
-class Kind(Enum):
+class Purpose(Enum):
     """What a test set is for."""
 
     CORRECTIONS = "corrections"
@@ -53,18 +53,18 @@ class TestSet:
 
     __test__ = False  # not a test of pytest
 
-    kind: Kind
+    purpose: Purpose
     name: str
     sources: tuple[str, ...]
     references: tuple[str, ...]
     available: int
 
     @classmethod
-    def of(cls, kind: Kind, name: str, pairs: Iterable[Pair]) -> "TestSet":
+    def of(cls, purpose: Purpose, name: str, pairs: Iterable[Pair]) -> "TestSet":
         """Return the test set of some pairs."""
         pairs = list(pairs)
         sources, references = (tuple(pair.src for pair in pairs), tuple(p.tgt for p in pairs))
-        return cls(kind, name, sources, references, len(pairs))
+        return cls(purpose, name, sources, references, len(pairs))
 
     def sample(self, lines: int) -> "TestSet":
         """Return at most this number of lines, spread evenly."""
@@ -109,7 +109,7 @@ class Examiner:
         share = min(1.0, rate * seconds / lines) if seconds else 0.0
         self.sets = tuple(
             s
-            if s.kind is Kind.CORRECTIONS
+            if s.purpose is Purpose.CORRECTIONS
             else s.sample(min(MAX_LINES, max(MIN_LINES, int(share * len(s.sources)))))
             for s in self.sets
         )

@@ -44,7 +44,7 @@ def interpolate(old: Parameters, new: Parameters, point: float) -> Parameters:
 
 
 @dataclass(frozen=True)
-class Trial:
+class MeasuredPoint:
     """What was measured at a point.
 
     gain: of the corrections, in BLEU. loss: largest one of a guard, in BLEU; 0 without guards.
@@ -61,8 +61,8 @@ class Trial:
 
 
 def search_point(
-    measure: Callable[[float], Trial], allowed: float, more_time: Callable[[], bool]
-) -> Trial:
+    measure: Callable[[float], MeasuredPoint], allowed: float, more_time: Callable[[], bool]
+) -> MeasuredPoint:
     """Return the best of some points between 0 and 1 whose loss is safe.
 
     If none is safe, the one with the smallest loss is returned, which may be too large.
@@ -71,28 +71,28 @@ def search_point(
     :param more_time: tells whether there is time to measure another point.
     """
     safe = SAFETY * allowed
-    trials = [measure(1.0)]
+    measured = [measure(1.0)]
     while more_time():
-        point = next_point(trials, safe)
+        point = next_point(measured, safe)
         if point is None:
             break
-        trials.append(measure(round(point, 3)))
-    return best_trial(trials, safe) or min(trials, key=lambda trial: trial.loss)
+        measured.append(measure(round(point, 3)))
+    return best_point(measured, safe) or min(measured, key=lambda m: m.loss)
 
 
-def next_point(trials: list[Trial], safe: float) -> float | None:
+def next_point(measured: list[MeasuredPoint], safe: float) -> float | None:
     """Return the point to try next, or None if no other promises more.
 
     Downwards while the loss is too large, or while a step down wins more; then between the best
     point and the next larger one that was tried, if one above has lost too much.
     """
-    last, best = trials[-1], best_trial(trials, safe)
+    last, best = measured[-1], best_point(measured, safe)
     if best is None:
-        largest = LARGEST_FACTOR if len(trials) <= 2 else STEP
-        factor = (MARGIN * safe / last.loss) ** (1 / _power(trials))
+        largest = LARGEST_FACTOR if len(measured) <= 2 else STEP
+        factor = (MARGIN * safe / last.loss) ** (1 / _power(measured))
         point = max(last.point * min(largest, factor), MIN_POINT)
         return point if point < last.point else None
-    above = {trial.point: trial.loss for trial in trials if trial.point > best.point}
+    above = {m.point: m.loss for m in measured if m.point > best.point}
     too_large = any(loss > safe for loss in above.values())
     if too_large and min(above) - best.point > MIN_GAP:
         return (min(above) + best.point) / 2
@@ -101,16 +101,16 @@ def next_point(trials: list[Trial], safe: float) -> float | None:
     return None
 
 
-def _power(trials: list[Trial]) -> float:
+def _power(measured: list[MeasuredPoint]) -> float:
     """Return the power of the point with which the loss grows, by the last two points."""
-    if len(trials) < 2:
+    if len(measured) < 2:
         return POWER
-    before, last = trials[-2:]
+    before, last = measured[-2:]
     ratio = math.log(before.loss / last.loss) / math.log(before.point / last.point)
     return min(max(ratio, LEAST_POWER), GREATEST_POWER)
 
 
-def best_trial(trials: list[Trial], safe: float) -> Trial | None:
-    """Return the trial with the highest value whose loss is safe; the first of equal ones."""
-    allowed = [trial for trial in trials if trial.loss <= safe]
-    return max(allowed, key=lambda trial: trial.value, default=None)
+def best_point(measured: list[MeasuredPoint], safe: float) -> MeasuredPoint | None:
+    """Return the point with the highest value whose loss is safe; the first of equal ones."""
+    allowed = [m for m in measured if m.loss <= safe]
+    return max(allowed, key=lambda m: m.value, default=None)

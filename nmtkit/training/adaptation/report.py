@@ -8,7 +8,14 @@ from typing import Any
 from nmtkit.durations import format_duration
 from nmtkit.errors import ModelError, counted
 from nmtkit.evaluation.comparison import Figure
-from nmtkit.training.adaptation.examiner import AFTER, BEFORE, Judge, Kind, TestSet, Translations
+from nmtkit.training.adaptation.examiner import (
+    AFTER,
+    BEFORE,
+    Judge,
+    Purpose,
+    TestSet,
+    Translations,
+)
 
 
 @dataclass(frozen=True)
@@ -127,7 +134,7 @@ def set_changes(
         }
         lines = len(test_set.sources)
         changes.append(
-            SetChange(test_set.kind.value, test_set.name, lines, test_set.available, figures)
+            SetChange(test_set.purpose.value, test_set.name, lines, test_set.available, figures)
         )
     return tuple(changes)
 
@@ -139,7 +146,7 @@ def refuse_loss(report: AdaptationReport, allowed: float, output: Path) -> None:
     """
     for changed in report.sets:
         title, change = next(iter(changed.changes.items()))
-        if changed.kind == Kind.GUARD.value and -change.difference > allowed:
+        if changed.kind == Purpose.GUARD.value and -change.difference > allowed:
             raise LossRefused(
                 f"{output}: not written: {changed.name} has lost {-change.difference:.2f} {title},"
                 f" more than --allow-loss {allowed:g}; replay the training data (--replay), give"

@@ -14,7 +14,7 @@ FINISH = 0.03
 
 
 @dataclass(frozen=True)
-class Request:
+class AdaptationRequest:
     """What an adaptation was asked for; see `adapt.py` for the fields."""
 
     model: Path

@@ -9,9 +9,9 @@ import pytest
 from nmtkit.config import TextConfig
 from nmtkit.errors import ConfigError, DataError
 from nmtkit.preprocessing.cross_entropy import (
+    JoinedPairs,
     ModelFiles,
     NgramDifference,
-    PairBlock,
     SelectSettings,
     folds_of,
     repeated_words,
@@ -28,11 +28,11 @@ GENERAL = ((["c c d a", "d d"], ["z z", "w w w x"]), (["a d", "d b d"], ["x w", 
 """Text of the general models of either fold."""
 
 
-def block(src: bytes, tgt: bytes, first: int = 1) -> PairBlock:
-    return PairBlock(("pool.src", "pool.tgt"), first, (src, tgt))
+def block(src: bytes, tgt: bytes, first: int = 1) -> JoinedPairs:
+    return JoinedPairs(("pool.src", "pool.tgt"), first, (src, tgt))
 
 
-def block_of(pairs: list[tuple[str, str]]) -> PairBlock:
+def block_of(pairs: list[tuple[str, str]]) -> JoinedPairs:
     src, tgt = ("\n".join(side).encode() for side in zip(*pairs, strict=True))
     return block(src, tgt)
 
@@ -109,7 +109,7 @@ def test_the_vocabulary_is_of_repeated_words() -> None:
     assert vocabulary.words == ("</s>", "<unk>", "a", "b")
 
 
-def pool(size: int) -> list[PairBlock]:
+def pool(size: int) -> list[JoinedPairs]:
     """Return numbered pairs in blocks of 7: sources of 1 to 3 words, targets of 2."""
     pairs = [(f"s{n}" + " a" * (n % 3), f"t{n} b") for n in range(size)]
     parts = [pairs[first : first + 7] for first in range(0, size, 7)]

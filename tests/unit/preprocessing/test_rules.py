@@ -12,7 +12,7 @@ from nmtkit.config import TextConfig
 from nmtkit.errors import ConfigError
 from nmtkit.preprocessing.rules import (
     RULES,
-    Lines,
+    LinePair,
     broken_rule,
     parse_rule,
     repeating_lines,
@@ -65,8 +65,8 @@ STRICTLY_BAD = [
 ]
 
 
-def lines(src_language: str, tgt_language: str, src: str, tgt: str) -> Lines:
-    return Lines(src, tgt, (src_language, tgt_language))
+def lines(src_language: str, tgt_language: str, src: str, tgt: str) -> LinePair:
+    return LinePair(src, tgt, (src_language, tgt_language))
 
 
 def test_syllables_of_hangul_are_as_wide_in_letters_of_their_own() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nmtkit.search.constraint_states import State
+from nmtkit.search.constraint_states import ConstraintState
 from nmtkit.search.constraints import ConstrainedSentence, Constraints
 from nmtkit.search.forced_prefix import chain
 from nmtkit.search.spelled_phrases import SpelledPhrases
@@ -111,7 +111,7 @@ def test_rules_keep_forbidden_words_out_and_nothing_else(
 ) -> None:
     """A text that follows the rules to its end has no forbidden word; one without it may stand."""
     constrained = sentence(forbidden=(word,), boundaries=boundaries)
-    state, follows = State(), True
+    state, follows = ConstraintState(), True
     for token in text:
         rule = constrained.rule(state, 100)
         allowed = token not in rule.banned
@@ -147,8 +147,8 @@ def test_a_spelled_term_is_met_in_whatever_tokens(text: list[int], term: Tokens)
     one = sentence(term, spelled=spelled)
     assert (not one.missing(text)) == (phrase in "".join(SPELLINGS[token] for token in text))
     proposed = sentence(term)
-    assert [step.token for step in one.steps(State())] == [
-        step.token for step in proposed.steps(State())
+    assert [step.token for step in one.steps(ConstraintState())] == [
+        step.token for step in proposed.steps(ConstraintState())
     ]
 
 
@@ -162,11 +162,11 @@ def test_equal_spelled_terms_need_as_many_places(text: list[int], term: Tokens, 
 
 def test_a_word_ends_with_its_term() -> None:
     term = sentence((3, 5), boundaries=LETTERS)
-    state = term.move(term.move(State(), 3).state, 5).state
+    state = term.move(term.move(ConstraintState(), 3).state, 5).state
     assert not term.unmet(state) and term.rule(state, 100).goes_on is False
 
 
-def only(one: ConstrainedSentence, state: State, left: int) -> list[int]:
+def only(one: ConstrainedSentence, state: ConstraintState, left: int) -> list[int]:
     tokens = one.rule(state, left).only
     return [] if tokens is None else tokens.tolist()
 
@@ -182,7 +182,7 @@ def test_the_prefix_comes_first() -> None:
 
 def test_a_forbidden_word_goes_on_before_terms_are_forced() -> None:
     one = sentence((2, 4), boundaries=LETTERS, forbidden=((3,),))
-    state = one.move(State(), 3).state
+    state = one.move(ConstraintState(), 3).state
     assert one.rule(state, 4).goes_on is True  # there is room for it
     assert one.rule(state, 3).goes_on is True
     assert only(one, after(one, [3, 5]), 3) == [2]
@@ -190,9 +190,9 @@ def test_a_forbidden_word_goes_on_before_terms_are_forced() -> None:
 
 def test_terms_are_forced_while_there_is_room() -> None:
     term = sentence((2, 3))
-    assert term.rule(State(), 4).only is None
-    assert only(term, State(), 3) == [2]
-    state = term.move(State(), 2).state
+    assert term.rule(ConstraintState(), 4).only is None
+    assert only(term, ConstraintState(), 3) == [2]
+    state = term.move(ConstraintState(), 2).state
     assert only(term, state, 2) == [3]
     assert term.rule(term.move(state, 3).state, 1).may_end
 
@@ -202,7 +202,7 @@ def test_steps_know_how_likely_the_rest_of_a_term_is() -> None:
     alternatives = ((1, 2), (1, 3, 4), (5,))
     rests = ((-1.0, 0.0), (-2.0, -0.5, 0.0), (0.0,))
     one = ConstrainedSentence(Constraints((alternatives, ((6,),)), rests=(rests, ())), WORDS)
-    known = {step.token: step.rest for step in one.steps(State())}
+    known = {step.token: step.rest for step in one.steps(ConstraintState())}
     assert known == {1: pytest.approx(math.log(math.exp(-1) + math.exp(-2))), 5: 0.0, 6: 0.0}
     behind = {step.token: step.rest for step in one.steps(after(one, [1]))}
     assert behind == {**known, 2: 0.0, 3: -0.5}
@@ -210,7 +210,7 @@ def test_steps_know_how_likely_the_rest_of_a_term_is() -> None:
 
 def test_of_equal_terms_that_whose_source_is_looked_at_begins() -> None:
     both = sentence((1, 2), (1, 2))
-    move = both.move(State(), 1, (1, 0))
+    move = both.move(ConstraintState(), 1, (1, 0))
     assert (move.term, move.is_first, move.rivals) == (1, True, (1,))
     assert both.unmet(both.move(move.state, 2).state) == (0,)
 
@@ -230,7 +230,7 @@ def test_steps_are_the_tokens_that_move_on_with_a_term(
     text: list[int], terms: list[Tokens], boundaries: WordBoundaries
 ) -> None:
     one = sentence(*terms, boundaries=boundaries)
-    state = State()
+    state = ConstraintState()
     for token in text:
         steps = {step.token: step for step in one.steps(state)}
         moves = {other: one.move(state, other) for other in range(1, 8)}
@@ -243,7 +243,7 @@ def test_steps_are_the_tokens_that_move_on_with_a_term(
         state = moves[token].state
 
 
-def after(one: ConstrainedSentence, text: Sequence[int]) -> State:
+def after(one: ConstrainedSentence, text: Sequence[int]) -> ConstraintState:
     state = one.start
     for token in text:
         state = one.move(state, token).state

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmtkit.text.markup import Atom, Element, MarkedText, parse_markup
+from nmtkit.text.markup import Atom, MarkedText, MarkupElement, parse_markup
 from nmtkit.text.markup_pieces import Markup
 
 HTML, XML = Markup.HTML, Markup.XML
@@ -48,42 +48,44 @@ def test_text_without_markup_is_text(line: str) -> None:
         (
             "a <b>c <i>d</i></b>",
             MarkedText(
-                "a c d", (Element(2, 5, "<b>", "</b>"), Element(4, 5, "<i>", "</i>", 0)), ()
+                "a c d",
+                (MarkupElement(2, 5, "<b>", "</b>"), MarkupElement(4, 5, "<i>", "</i>", 0)),
+                (),
             ),
         ),
-        ("x<wbr>y", MarkedText("xy", (Element(1, 1, "<wbr>"),), ())),
-        ("x<br>y", MarkedText("x y", (Element(2, 2, "<br>", separates=True),), ())),
-        ("x <br>y", MarkedText("x y", (Element(2, 2, "<br>"),), ())),
+        ("x<wbr>y", MarkedText("xy", (MarkupElement(1, 1, "<wbr>"),), ())),
+        ("x<br>y", MarkedText("x y", (MarkupElement(2, 2, "<br>", separates=True),), ())),
+        ("x <br>y", MarkedText("x y", (MarkupElement(2, 2, "<br>"),), ())),
         (
             "<p>a</p><p>b</p>",
             MarkedText(
                 "a b",
                 (
-                    Element(0, 1, "<p>", "</p>", separates_end=True),
-                    Element(2, 3, "<p>", "</p>"),
+                    MarkupElement(0, 1, "<p>", "</p>", separates_end=True),
+                    MarkupElement(2, 3, "<p>", "</p>"),
                 ),
                 (),
             ),
         ),
         ("R&amp;D", MarkedText("R&D", (), (Atom(1, 2, "&amp;"),))),
         ("&nosuch; 1 < 2", MarkedText("&nosuch; 1 < 2", (), (Atom(0, 8, "&nosuch;"),))),
-        ("a</b>", MarkedText("a", (Element(1, 1, "</b>"),), ())),
+        ("a</b>", MarkedText("a", (MarkupElement(1, 1, "</b>"),), ())),
         (
             "<b>a<i>b</b>c</i>",
             MarkedText(
                 "abc",
                 (
-                    Element(0, 2, "<b>", "</b>"),
-                    Element(1, 1, "<i>", "", 0),
-                    Element(3, 3, "</i>"),
+                    MarkupElement(0, 2, "<b>", "</b>"),
+                    MarkupElement(1, 1, "<i>", "", 0),
+                    MarkupElement(3, 3, "</i>"),
                 ),
                 (),
             ),
         ),
-        ("a<!-- <b> -->", MarkedText("a", (Element(1, 1, "<!-- <b> -->"),), ())),
+        ("a<!-- <b> -->", MarkedText("a", (MarkupElement(1, 1, "<!-- <b> -->"),), ())),
         (
             "<script>if (a<b)</script>",
-            MarkedText("", (Element(0, 0, "<script>if (a<b)</script>"),), ()),
+            MarkedText("", (MarkupElement(0, 0, "<script>if (a<b)</script>"),), ()),
         ),
         (
             '<span translate="no">a <span>b</span></span> c',
@@ -98,7 +100,7 @@ def test_html(line: str, expected: MarkedText) -> None:
 def test_names_of_xml_have_cases_and_no_element_is_void() -> None:
     assert not parse_markup("<B>a</b>", XML).elements[0].closing
     assert parse_markup("<B>a</b>", HTML).elements[0].closing
-    assert parse_markup("<br>a</br>", XML).elements == (Element(0, 1, "<br>", "</br>"),)
+    assert parse_markup("<br>a</br>", XML).elements == (MarkupElement(0, 1, "<br>", "</br>"),)
 
 
 @pytest.mark.parametrize(

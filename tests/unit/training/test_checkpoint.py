@@ -20,7 +20,7 @@ from nmtkit.io.parameters import (
     parameters_of,
 )
 from nmtkit.training.checkpoint import (
-    Kind,
+    CheckpointKind,
     average_with_checkpoints,
     earlier_checksum,
     list_checkpoints,
@@ -180,7 +180,7 @@ def three(tmp_path, damaged=()):
             tmp_path,
             *make(seed=updates),
             progress,
-            Kind.INTERRUPTED if updates == 6 else Kind.VALIDATED,
+            CheckpointKind.INTERRUPTED if updates == 6 else CheckpointKind.VALIDATED,
         )
         if updates == 6:
             kept = path.rename(tmp_path / "kept")
@@ -239,9 +239,9 @@ def test_every_turned_bit_of_a_state_is_noticed(tmp_path):
 
 
 def test_the_next_checkpoint_replaces_that_of_an_interruption(tmp_path):
-    save_checkpoint(tmp_path, *make(), PROGRESS, Kind.INTERRUPTED)
+    save_checkpoint(tmp_path, *make(), PROGRESS, CheckpointKind.INTERRUPTED)
     progress = dataclasses.replace(PROGRESS, updates=9)
-    save_checkpoint(tmp_path, *make(), progress, Kind.INTERRUPTED)
+    save_checkpoint(tmp_path, *make(), progress, CheckpointKind.INTERRUPTED)
     names = [path.name for path in (tmp_path / "checkpoints").iterdir()]
     assert names == ["00000009.interrupted"] and list_checkpoints(tmp_path) == []
     save_checkpoint(tmp_path, *make(), dataclasses.replace(PROGRESS, updates=12))
@@ -320,7 +320,7 @@ def test_a_file_in_the_place_of_an_old_checkpoint_is_removed(tmp_path):
 
 def test_a_checkpoint_of_the_steady_part_replaces_older_ones(tmp_path):
     for updates in (3, 5):
-        save_checkpoint(tmp_path, *make(), Progress(updates=updates), Kind.STEADY)
+        save_checkpoint(tmp_path, *make(), Progress(updates=updates), CheckpointKind.STEADY)
     assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["00000005.steady"]
 
 
@@ -332,7 +332,7 @@ def test_going_back_removes_the_checkpoints_of_later_updates_alone(tmp_path, upd
 
 
 @pytest.mark.parametrize("average", [1, 2, 3, 4, 9])
-@pytest.mark.parametrize("kind", [Kind.VALIDATED, Kind.INTERRUPTED])
+@pytest.mark.parametrize("kind", [CheckpointKind.VALIDATED, CheckpointKind.INTERRUPTED])
 def test_the_checksum_is_that_of_the_checkpoints_which_are_averaged_next(tmp_path, kind, average):
     """A checkpoint counts if the checksum changes without it."""
     updates = 5
@@ -346,7 +346,9 @@ def test_the_checksum_is_that_of_the_checkpoints_which_are_averaged_next(tmp_pat
         if earlier_checksum(tmp_path, updates, average, kind) != whole:
             counted.append(number)
         (tmp_path / "aside").rename(path)
-    known = [*range(1, updates + (kind is Kind.VALIDATED))]  # an interruption is not averaged
+    known = [
+        *range(1, updates + (kind is CheckpointKind.VALIDATED))
+    ]  # an interruption is not averaged
     expected = known[len(known) - min(average - 1, len(known)) :]
     assert counted == [number for number in expected if number != updates]
 

@@ -15,7 +15,7 @@ from nmtkit.models.attention_guide import AttentionGuide
 from nmtkit.models.softmax_sampling import WordSampler
 from nmtkit.training.cost_gradient import CostGradient
 from nmtkit.training.cuda_graphs import CudaGraphs, Step, pad_batch
-from nmtkit.training.part_gradients import Work
+from nmtkit.training.part_gradients import GradientTask
 from tests.simulated_device import DEVICE, simulated_device
 
 PADDED = [name for name in checks.CONFIGS if name != "grconv"]
@@ -44,27 +44,30 @@ def make(
 
 
 def gradient_of(
-    model: Model, add: Callable[[Work], Tensor], work: Work, clear: Callable[[], object]
+    model: Model,
+    add: Callable[[GradientTask], Tensor],
+    task: GradientTask,
+    clear: Callable[[], object],
 ) -> tuple[float, Tensor]:
     clear()
-    cost = float(add(work))
+    cost = float(add(task))
     missing = [torch.zeros_like(p) if p.grad is None else p.grad for p in model.parameters()]
     return cost, torch.cat([gradient.flatten() for gradient in missing]).clone()
 
 
 def assert_same(
-    name: str, work: Work, smoothing: float = 0.0, guide: AttentionGuide | None = None
+    name: str, task: GradientTask, smoothing: float = 0.0, guide: AttentionGuide | None = None
 ) -> Recorder:
     """Compare three updates with those without graphs; return the recorder."""
     model, cost = make(name, smoothing)
     cost.guide = guide
     torch.manual_seed(3)
-    expected = gradient_of(model, cost, work, model.zero_grad)
+    expected = gradient_of(model, cost, task, model.zero_grad)
     recorder = Recorder()
     graphs = CudaGraphs(cost, recorder)
     for _ in range(3):
         torch.manual_seed(3)
-        actual = gradient_of(model, graphs, work, graphs.clear)
+        actual = gradient_of(model, graphs, task, graphs.clear)
         assert actual[0] == pytest.approx(expected[0], rel=1e-12)
         assert checks.difference(actual[1], expected[1]) < 1e-12
     return recorder
@@ -77,13 +80,13 @@ def test_padding_changes_neither_costs_nor_gradients(
     name: str, smoothing: float, plain: bool
 ) -> None:
     with kernels.plain_pieces(plain):
-        recorder = assert_same(name, Work(checks.make_batches(), 0.5, True), smoothing)
+        recorder = assert_same(name, GradientTask(checks.make_batches(), 0.5, True), smoothing)
     assert recorder.recorded == 2  # one for each shape
 
 
 def test_guided_attention_is_recorded_too() -> None:
-    work = Work(checks.make_batches(), 0.5, True, guidance=0.3)
-    assert assert_same("rnnsearch, groundhog", work, guide=GUIDE).recorded == 2
+    task = GradientTask(checks.make_batches(), 0.5, True, guidance=0.3)
+    assert assert_same("rnnsearch, groundhog", task, guide=GUIDE).recorded == 2
 
 
 def test_guidance_may_change_from_update_to_update() -> None:
@@ -92,9 +95,9 @@ def test_guidance_may_change_from_update_to_update() -> None:
     recorder = Recorder()
     graphs = CudaGraphs(cost, recorder)
     for guidance in (0.3, 0.2, 0.1, 0.0, 0.0):
-        work = Work(checks.make_batches()[:1], 0.5, True, guidance=guidance)
-        actual = gradient_of(model, graphs, work, graphs.clear)
-        expected = gradient_of(model, cost, work, model.zero_grad)
+        task = GradientTask(checks.make_batches()[:1], 0.5, True, guidance=guidance)
+        actual = gradient_of(model, graphs, task, graphs.clear)
+        expected = gradient_of(model, cost, task, model.zero_grad)
         assert checks.difference(actual[1], expected[1]) < 1e-12
     assert recorder.recorded == 2  # with guidance and without
 
@@ -107,9 +110,9 @@ def test_a_shape_is_recorded_when_it_is_met_again_and_repeated_with_new_words() 
     same_shape = make_batch([[1, 8, 0], [5, 5, 4, 0]], [[2, 0], [1, 0]], [1, 2])
     counts = []
     for batch in (other, LONGER, same_shape, LONGER, other):
-        work = Work([batch], 0.25, True)
-        actual = gradient_of(model, graphs, work, graphs.clear)
-        expected = gradient_of(model, cost, work, model.zero_grad)
+        task = GradientTask([batch], 0.25, True)
+        actual = gradient_of(model, graphs, task, graphs.clear)
+        expected = gradient_of(model, cost, task, model.zero_grad)
         assert actual[0] == pytest.approx(expected[0], rel=1e-12)
         assert checks.difference(actual[1], expected[1]) < 1e-12
         counts.append(recorder.recorded)
@@ -123,7 +126,7 @@ def test_gradients_of_several_batches_are_summed_in_the_same_tensors() -> None:
     places = [p.grad for p in model.parameters()]
     for _ in range(3):
         graphs.clear()
-        graphs(Work([*checks.make_batches(), LONGER], 0.5, True))
+        graphs(GradientTask([*checks.make_batches(), LONGER], 0.5, True))
         now = [p.grad for p in model.parameters()]
         assert all(a is b for a, b in zip(places, now, strict=True))
 
@@ -134,11 +137,11 @@ def test_drawn_words_are_computed_without_graphs() -> None:
     recorder = Recorder()
     graphs = CudaGraphs(cost, recorder)
     for samples in (True, True, False, False):
-        work = Work(checks.make_batches()[:1], 0.5, samples)
+        task = GradientTask(checks.make_batches()[:1], 0.5, samples)
         results = []
         for add, clear in ((graphs, graphs.clear), (cost, model.zero_grad)):
             torch.manual_seed(5)
-            results.append(gradient_of(model, add, work, clear))
+            results.append(gradient_of(model, add, task, clear))
         (a, ours), (b, theirs) = results
         assert a == pytest.approx(b) and checks.difference(ours, theirs) < 1e-12
     assert recorder.recorded == 1
@@ -152,11 +155,11 @@ def test_where_nothing_can_be_recorded_training_goes_on_and_says_so_once(
 
     model, cost = make("rnnenc")
     graphs = CudaGraphs(cost, recorder)
-    work = Work(checks.make_batches(), 0.5, True)
-    expected = gradient_of(model, cost, work, model.zero_grad)
+    task = GradientTask(checks.make_batches(), 0.5, True)
+    expected = gradient_of(model, cost, task, model.zero_grad)
     with caplog.at_level(logging.WARNING, "nmtkit"):
         for _ in range(3):
-            actual = gradient_of(model, graphs, work, graphs.clear)
+            actual = gradient_of(model, graphs, task, graphs.clear)
             assert checks.difference(actual[1], expected[1]) < 1e-12
     [message] = caplog.messages
     assert "cannot be recorded: operation not permitted when stream is capturing" in message
@@ -183,7 +186,7 @@ def test_a_recorded_step_never_waits_for_the_device(name: str, guided: bool) -> 
         graphs = CudaGraphs(cost, recorder)
         for _ in range(2):
             graphs.clear()
-            graphs(Work(checks.make_batches(), 0.5, True, guidance=0.3 * guided))
+            graphs(GradientTask(checks.make_batches(), 0.5, True, guidance=0.3 * guided))
     assert recorder.recorded == 2
 
 
