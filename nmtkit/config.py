@@ -7,8 +7,6 @@ key `base` names another recipe to start from. A model folder's `config.toml` al
 
 import dataclasses
 import difflib
-import math
-import types
 import typing
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +16,7 @@ from nmtkit.config_ranges import LAYER_SIZE, RANGES
 from nmtkit.errors import ConfigError
 from nmtkit.text_config import Side as Side
 from nmtkit.text_config import TextConfig as TextConfig
+from nmtkit.value_types import check_range, check_type
 
 FORMAT = 2
 """Version of the model folder's layout; raised when older versions of nmtkit cannot read it.
@@ -261,15 +260,6 @@ RENAMED_SETTINGS = {
 """Setting names of nmtkit 0.1, which are still accepted -> their names today."""
 
 
-KINDS: dict[Any, str] = {
-    int: "a whole number",
-    float: "a number",
-    bool: "true or false",
-    str: "a text",
-}
-"""Type of a setting -> its description in messages."""
-
-
 def rename_settings(table: Mapping[str, Any], where: str) -> tuple[dict[str, Any], dict[str, str]]:
     """Replace the setting names of nmtkit 0.1 in a TOML document.
 
@@ -305,7 +295,7 @@ def parse_section(cls: type[Settings], table: Mapping[str, Any], where: str) -> 
     for key in table:
         if key not in names:
             raise ConfigError(f"{where}: there is no setting '{key}'; {suggest_name(key, names)}")
-    values = {key: _check_type(value, hints[key], f"{where}.{key}") for key, value in table.items()}
+    values = {key: check_type(value, hints[key], f"{where}.{key}") for key, value in table.items()}
     return cls(**values)
 
 
@@ -314,33 +304,6 @@ def suggest_name(unknown: str, names: Iterable[str]) -> str:
     names = list(names)
     matches = difflib.get_close_matches(unknown, names, n=1, cutoff=0.6)
     return f"did you mean '{matches[0]}'?" if matches else f"known are: {', '.join(sorted(names))}"
-
-
-def _check_type(value: Any, kind: Any, where: str) -> Any:
-    """Check the type of a setting's value and return it, with int converted to float if needed."""
-    if typing.get_origin(kind) is Literal:
-        choices = typing.get_args(kind)
-        if value not in choices:
-            raise ConfigError(
-                f"{where}: {_shown(value)} is not one of {', '.join(map(str, choices))}"
-            )
-        return value
-    if kind == tuple[str, ...]:
-        if not isinstance(value, list | tuple) or not all(isinstance(text, str) for text in value):
-            raise ConfigError(f"{where}: expected a list of strings, not {_shown(value)}")
-        return tuple(value)
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value) if abs(value) < 1 << 63 else math.inf  # refused by every range
-    if not isinstance(kind, types.UnionType) and type(value) is not kind:
-        raise ConfigError(f"{where}: expected {KINDS.get(kind, kind)}, not {_shown(value)}")
-    return value
-
-
-def _shown(value: Any) -> str:
-    """Return a value as a settings file has it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return f"'{value}'" if isinstance(value, str) else str(value)
 
 
 def parse_config(table: Mapping[str, Any], where: str) -> Config:
@@ -378,8 +341,8 @@ def _check_ranges(config: Config, where: str) -> None:
         allowed = RANGES.get(key)
         if allowed is None and key.startswith("model.") and type(value) is int:
             allowed = LAYER_SIZE
-        if allowed is not None and not allowed.contains(value):
-            raise ConfigError(f"{where}: {key} must be {allowed.description}, not {value}")
+        if allowed is not None:
+            check_range(value, allowed, f"{where}: {key}")
     if config.training.early_stopping_metric == "bleu" and not config.training.dev_bleu:
         raise ConfigError(
             f"{where}: training.early_stopping_metric = 'bleu' needs training.dev_bleu = true"

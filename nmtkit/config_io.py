@@ -11,6 +11,7 @@ from typing import Any
 
 from nmtkit.config import FORMAT, SECTIONS, Config, suggest_name
 from nmtkit.errors import ConfigError
+from nmtkit.value_types import plain_number
 
 Table = dict[str, Any]
 
@@ -118,8 +119,15 @@ def override_strings(settings: Mapping[str, object]) -> list[str]:
     """Format settings as strings that `parse_override` can parse.
 
     :param settings: "section.key" -> value.
+    :raises ConfigError: a value is of a type that no setting has.
     """
-    return [f"{name}={toml_value(value)}" for name, value in settings.items()]
+    strings = []
+    for name, value in settings.items():
+        try:
+            strings.append(f"{name}={toml_value(value)}")
+        except TypeError as error:
+            raise ConfigError(f"{name}: {error}") from error
+    return strings
 
 
 def warn_of_old_names(renamed: Mapping[str, str]) -> None:
@@ -150,11 +158,17 @@ def _table_lines(settings: Any) -> list[str]:
 
 
 def toml_value(value: object) -> str:
-    """Format a setting's value in TOML."""
+    """Format a setting's value in TOML.
+
+    :raises TypeError: it is of a type that no setting has.
+    """
+    value = plain_number(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | list):
         return f"[{', '.join(map(toml_value, value))}]"
+    if not isinstance(value, int | float):
+        raise TypeError(f"no setting is of the type {type(value).__name__}")
     return repr(value)

@@ -51,6 +51,10 @@ class TrainingInterrupted(Exception):
         super().__init__(f"ended by signal {signal}")
         self.signal = signal
 
+    def __reduce__(self) -> tuple[type["TrainingInterrupted"], tuple[int]]:
+        """Return what a copy in another process is made of."""
+        return type(self), (self.signal,)
+
 
 class OutputError(NmtkitError):
     """An output that exists already or cannot be written."""

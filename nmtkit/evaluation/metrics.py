@@ -25,10 +25,12 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from nmtkit.errors import DataError, counted, refuse_string
+from nmtkit.config import suggest_name
+from nmtkit.errors import ConfigError, DataError, counted, refuse_string
 from nmtkit.evaluation.bleu_tokenizer import BleuTokenizer
 from nmtkit.evaluation.retokenize import AS_GIVEN, Retokenizer
 from nmtkit.evaluation.sacrebleu_adapter import SacrebleuMetric, multi_bleu_result
+from nmtkit.value_types import check_arguments
 
 if TYPE_CHECKING:
     import numpy as np
@@ -169,6 +171,7 @@ def tokenized_bleu(
     return score
 
 
+@check_arguments
 def evaluate(
     hypotheses: Lines,
     references: References,
@@ -189,9 +192,8 @@ def evaluate(
     :param tokenizer: how sacreBLEU's BLEU finds words, see `bleu_tokenizer.choose_tokenizer`.
     :return: the scores in the order of `METRICS`; without spaces between words, chrF first.
     :raises DataError: there are no lines, or the numbers of lines differ.
-    :raises ConfigError: the tokeniser cannot be used.
+    :raises ConfigError: the tokeniser cannot be used, or there is no such metric.
     """
-    refuse_string(hypotheses, "hypotheses")
     sets = reference_sets(references)
     check_line_counts(hypotheses, sets, names)
     texts = RetokenizedTexts(hypotheses, sets, tokenize, detokenize)
@@ -208,7 +210,12 @@ def select_metrics(
     """Return the named metrics, all if `names` is empty, as they suit a language.
 
     They have the order of the registry; chrF is first if spaces do not separate the words.
+
+    :raises ConfigError: there is no metric of such a name.
     """
+    for name in names:
+        if name not in METRICS:
+            raise ConfigError(f"there is no metric '{name}'; {suggest_name(name, METRICS)}")
     chosen = [metric for name, metric in METRICS.items() if not names or name in names]
     if tokenizer.name != USUAL_TOKENIZER.name:
         sacrebleu = _sacrebleu_metric(tokenizer.name)

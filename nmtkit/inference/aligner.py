@@ -41,6 +41,7 @@ from nmtkit.inference.word_alignment import (
 from nmtkit.model_folder import LoadedModel
 from nmtkit.text.names import unmask
 from nmtkit.text.pair_cells import Weights, chunks
+from nmtkit.value_types import NaturalInt, PositiveInt, check_arguments
 
 if TYPE_CHECKING:
     from nmtkit.text.lexicon import LinkCounts
@@ -56,11 +57,12 @@ class Aligner:
         self._scorer = scorer
 
     @classmethod
+    @check_arguments
     def load(
         cls,
         folder: str | Path,
         device: str = "auto",
-        batch_size: int = 64,
+        batch_size: PositiveInt = 64,
         params: str | Path = "best",
     ) -> "Aligner":
         """Load a model folder.
@@ -91,13 +93,14 @@ class Aligner:
         """
         return Aligner(self._scorer.with_tag(tag))
 
+    @check_arguments
     def align(
         self,
         pairs: Iterable[tuple[str, str]],
         tokenized: bool = False,
         counts: "LinkCounts | None" = None,
         pair_name: PairName = pair_number,
-        rounds: int | None = None,
+        rounds: NaturalInt | None = None,
     ) -> Iterator[Alignment]:
         """Align sentence pairs, in the order given.
 

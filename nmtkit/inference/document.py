@@ -31,6 +31,7 @@ from nmtkit.text.languages import EAST_ASIAN, base_language
 from nmtkit.text.marked_sentences import MarkedSentence, MarkedSentences, split_marked
 from nmtkit.text.markup import MarkedText
 from nmtkit.text.translation_table import TranslationTable
+from nmtkit.value_types import check_arguments
 
 _SPACES = re.compile(r"\s+")
 """Spaces that are one blank for models: line breaks with indentation, no-break spaces."""
@@ -49,6 +50,7 @@ class TranslatedDocument:
     warnings: Sequence[tuple[int, str]] = ()
 
 
+@check_arguments
 def translate_document(
     data: bytes,
     format: str,

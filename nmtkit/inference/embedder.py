@@ -16,11 +16,12 @@ from typing import Literal, NamedTuple
 import torch
 
 from nmtkit.data.batch import pad
-from nmtkit.errors import ModelError, refuse_string
+from nmtkit.errors import ModelError, refuse_other
 from nmtkit.inference.stream_batching import WINDOW_BATCHES, length_batches, windows
 from nmtkit.model_folder import LoadedModel, load_model
 from nmtkit.models.base import HasSourceVectors, HasTargetVectors
 from nmtkit.special_symbols import EOS
+from nmtkit.value_types import NaturalInt, PositiveInt, check_arguments
 
 EMBEDDING_BATCH_SIZE = 1024
 """Number of rows of an embedding matrix that are read together."""
@@ -40,16 +41,18 @@ class Embedder:
     :param batch_size: lines computed together.
     """
 
-    def __init__(self, loaded: LoadedModel, batch_size: int = 64) -> None:
+    @check_arguments
+    def __init__(self, loaded: LoadedModel, batch_size: PositiveInt = 64) -> None:
         self._loaded = loaded
         self._batch_size = batch_size
 
     @classmethod
+    @check_arguments
     def load(
         cls,
         folder: str | Path,
         device: str = "auto",
-        batch_size: int = 64,
+        batch_size: PositiveInt = 64,
         params: str | Path = "best",
     ) -> "Embedder":
         """Load a model folder.
@@ -62,6 +65,7 @@ class Embedder:
         """
         return cls(load_model(folder, device, params), batch_size)
 
+    @check_arguments
     def embed(self, lines: Iterable[str], tokenized: bool = False) -> Iterator[Embedding]:
         """Compute the vector of each line of source text, in order.
 
@@ -70,10 +74,12 @@ class Embedder:
         :raises ModelError: the model reads no source.
         :raises TypeError: `lines` is a single string.
         """
-        refuse_string(lines, "lines")
         return self._embed(lines, tokenized, self._source_model())
 
-    def embed_words(self, side: Literal["source", "target"], limit: int = 0) -> Iterator[Embedding]:
+    @check_arguments
+    def embed_words(
+        self, side: Literal["source", "target"], limit: NaturalInt = 0
+    ) -> Iterator[Embedding]:
         """Read the embedding of each word of a vocabulary, the most frequent first.
 
         `</s>` and `<unk>`, which are not words, are left out.
@@ -102,6 +108,8 @@ class Embedder:
     ) -> Iterator[Embedding]:
         loaded = self._loaded
         for window in windows(lines, self._batch_size * WINDOW_BATCHES):
+            for line in window:
+                refuse_other(line, str, "each of lines")
             tokens = [loaded.src_text.tokens(line, tokenized) for line in window]
             ids = [[*loaded.src_vocab.ids(sentence), EOS] for sentence in tokens]
             vectors: dict[int, list[float]] = {}  # by index in the window

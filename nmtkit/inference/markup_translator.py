@@ -50,6 +50,7 @@ from nmtkit.text.placeholders import PLACEHOLDER_PATTERN, SIGN_PATTERN
 from nmtkit.text.scripts import unwrapped
 from nmtkit.text.symbol_placement import without_symbols, written_places
 from nmtkit.text.translation_table import TranslationTable
+from nmtkit.value_types import check_arguments
 
 PLACEHOLDERS_SOURCE = "placeholders"
 """Name of the patterns that are always there."""
@@ -89,6 +90,7 @@ class MarkupTranslator:
         self._symbols = _known_symbols(translator.ensemble.members)
         self._unwanted = [*([SIGN_PATTERN] if PLACEHOLDER_PATTERN in protect else []), *signs]
 
+    @check_arguments
     def translate(
         self,
         lines: Iterable[str],

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
 
@@ -18,13 +19,14 @@ import torch
 from torch import Tensor
 
 from nmtkit.data.batch import pad
-from nmtkit.errors import DataError, ModelError, counted, refuse_string
+from nmtkit.errors import DataError, ModelError, counted, refuse_other
 from nmtkit.inference.ensemble import Ensemble, SourceTokens
 from nmtkit.inference.stream_batching import WINDOW_BATCHES, LinesDone, length_batches, windows
 from nmtkit.models.search_state import row_numbers
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.search.prefix_tree import PrefixTree, tree_log_probs
 from nmtkit.special_symbols import EOS, UNK
+from nmtkit.value_types import PositiveInt, check_arguments
 
 MAX_ALIGNMENT_WEIGHTS = 1 << 28
 """Largest product of source and target tokens of a pair: its alignment takes 1 GiB at most."""
@@ -114,17 +116,19 @@ class Scorer:
     :param batch_size: sentence pairs computed together; see `sentences_per_batch`.
     """
 
-    def __init__(self, ensemble: Ensemble, batch_size: int = 64) -> None:
+    @check_arguments
+    def __init__(self, ensemble: Ensemble, batch_size: PositiveInt = 64) -> None:
         self._ensemble = ensemble
         self._batch_size = batch_size
         self.lines_done = LinesDone()
 
     @classmethod
+    @check_arguments
     def load(
         cls,
         *folders: str | Path,
         device: str = "auto",
-        batch_size: int = 64,
+        batch_size: PositiveInt = 64,
         params: str | Path = "best",
     ) -> "Scorer":
         """Load one model folder, or several as an ensemble.
@@ -155,6 +159,7 @@ class Scorer:
         """Return True if a model translates; language models ignore the source."""
         return self._ensemble.reads_source
 
+    @check_arguments
     def score_text(
         self,
         lines: Iterable[str],
@@ -174,9 +179,9 @@ class Scorer:
                     "the model translates, so that it scores a target given its source; give both,"
                     " SRC and TGT"
                 )
-        refuse_string(lines, "lines")
         return self.score((("", line) for line in lines), tokenized, process_group=process_group)
 
+    @check_arguments
     def score(
         self,
         pairs: Iterable[tuple[str, str]],
@@ -199,7 +204,6 @@ class Scorer:
         :raises DataError: a pair is too long for its alignment to fit into memory.
         :raises TypeError: `pairs` is a single string.
         """
-        refuse_string(pairs, "pairs")
         return self._score(pairs, tokenized, alignments, process_group, pair_name)
 
     def _score(
@@ -215,6 +219,7 @@ class Scorer:
             scores = self._score_window(shard.items, shard.first, tokenized, alignments, pair_name)
             yield from process_group.gather(scores)
 
+    @check_arguments
     def score_list(
         self,
         source: str,
@@ -235,7 +240,6 @@ class Scorer:
         :raises DataError: a pair is too long for its alignment to fit into memory.
         :raises TypeError: `targets` is a single string.
         """
-        refuse_string(targets, "targets")
         first = self._ensemble.first
         src_tokens = self._ensemble.source_tokens(source, tokenized)
         names = self._ensemble.find_names(source, tokenized)
@@ -275,6 +279,8 @@ class Scorer:
         alignments: bool,
         pair_name: PairName,
     ) -> list[Score]:
+        for line in chain.from_iterable(pairs):
+            refuse_other(line, str, "each line of pairs")
         lines = dict.fromkeys(source for source, _ in pairs)
         src_tokens = {line: self._ensemble.source_tokens(line, tokenized) for line in lines}
         text = self._ensemble.first.tgt_text

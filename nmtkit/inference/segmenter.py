@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Unpack
 
 from nmtkit.config import SearchSettings, TextConfig
-from nmtkit.errors import ConfigError, DataError, ModelError, refuse_string
+from nmtkit.errors import ConfigError, DataError, ModelError
 from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.scorer import Scorer
 from nmtkit.inference.stream_batching import windows
@@ -47,6 +47,7 @@ from nmtkit.search.segmentation import (
     spans,
 )
 from nmtkit.seeds import derive_seed
+from nmtkit.value_types import PositiveInt, check_arguments
 
 MAX_SEGMENT_WORDS = 20
 """Longest segment by default, in words."""
@@ -94,12 +95,13 @@ class Segmenter(ABC):
         self._translator = translator
 
     @staticmethod
+    @check_arguments
     def load(
         folder: str | Path,
         reverse_folder: str | Path | None,
         device: str = "auto",
-        batch_size: int = 64,
-        max_words: int = MAX_SEGMENT_WORDS,
+        batch_size: PositiveInt = 64,
+        max_words: PositiveInt = MAX_SEGMENT_WORDS,
         params: str = "best",
         segment_penalty: bool = True,
         **search: Unpack[SearchSettings],
@@ -133,6 +135,7 @@ class Segmenter(ABC):
         """Number of lines to translate together."""
         return self._translator.window
 
+    @check_arguments
     def segment(
         self,
         lines: Iterable[str],
@@ -149,7 +152,6 @@ class Segmenter(ABC):
         :param first_line: number of the first line; random segments depend on line numbers.
         :raises TypeError: `lines` is a single string.
         """
-        refuse_string(lines, "lines")
         return self._segment(lines, tokenized, process_group, first_line)
 
     def _segment(

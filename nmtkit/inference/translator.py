@@ -9,7 +9,6 @@ one result for each line, and it does not depend on the other lines. If torch ma
 cores, each core searches for a share of the lines.
 """
 
-import copy
 import dataclasses
 import functools
 import itertools
@@ -22,7 +21,7 @@ import torch
 
 from nmtkit.config import SearchConfig, SearchSettings, parse_section, rename_settings
 from nmtkit.config_io import warn_of_old_names
-from nmtkit.errors import ConfigError, ModelError, refuse_string
+from nmtkit.errors import ModelError
 from nmtkit.inference.ensemble import (
     CandidateLists,
     Ensemble,
@@ -42,6 +41,7 @@ from nmtkit.inference.window_search import LineSeeds, NBest, Window, WindowSearc
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.search.search_settings import check_settings
 from nmtkit.text.vocabulary import Vocabulary
+from nmtkit.value_types import PositiveInt, check_arguments, check_type
 
 if TYPE_CHECKING:
     from nmtkit.inference.alternatives import Alternative, AlternativesFinder
@@ -75,11 +75,12 @@ class Translator:
     lines_done: counts the lines that are searched, before their translations are yielded.
     """
 
+    @check_arguments
     def __init__(
         self,
         ensemble: Ensemble,
         search: SearchConfig | None = None,
-        batch_size: int = 64,
+        batch_size: PositiveInt = 64,
         quantize: bool = False,
         candidates: CandidateLists | None = None,
         precision: SearchPrecision = "auto",
@@ -104,12 +105,13 @@ class Translator:
         self._term_likelihood = functools.cache(functools.partial(_term_likelihood, self._ensemble))
 
     @classmethod
+    @check_arguments
     def load(
         cls,
         *folders: str | Path,
         device: str = "auto",
         search: SearchConfig | None = None,
-        batch_size: int = 64,
+        batch_size: PositiveInt = 64,
         params: str | Path = "best",
         quantize: bool = False,
         precision: SearchPrecision = "auto",
@@ -202,7 +204,9 @@ class Translator:
             every hypothesis; "soft": hypotheses that have it are preferred.
         :raises DataError: the file cannot be read, or a line is no entry.
         """
-        from nmtkit.inference.terms import TermFinder  # rarely needed: start-up
+        from nmtkit.inference.terms import TermFinder, TermsMode  # rarely needed: start-up
+
+        check_type(mode, TermsMode, "mode")
 
         if isinstance(glossary, str | Path):
             from nmtkit.text.glossary_file import read_glossary
@@ -269,6 +273,7 @@ class Translator:
         """Number of lines to translate together."""
         return self._batch_size * WINDOW_BATCHES
 
+    @check_arguments
     def translate(
         self,
         lines: Iterable[str],
@@ -298,7 +303,6 @@ class Translator:
         :raises ModelError: alignments are requested and the model has none.
         :raises TypeError: `lines` is a single string, or one of them is no string.
         """
-        refuse_string(lines, "lines")
         translator = self.with_search(**search) if search else self
         translator = translator._with_room_for(n_best)
         check_settings(translator.search, n_best)
@@ -308,7 +312,10 @@ class Translator:
             lines, tokenized, process_group, searcher, find, prefixes=prefixes
         )
 
-    def alternatives(self, source: str, prefix: str = "", n: int = 5) -> "list[Alternative]":
+    @check_arguments
+    def alternatives(
+        self, source: str, prefix: str = "", n: PositiveInt = 5
+    ) -> "list[Alternative]":
         """Return likely ways in which a translation goes on after a prefix.
 
         It is fast enough to be asked at every key: the source line of the last call stays encoded.
@@ -321,15 +328,14 @@ class Translator:
             line.
         :raises ConfigError: n is less than 1.
         """
-        if n < 1:
-            raise ConfigError(f"at least 1 alternative is needed, not {n}")
         with one_thread_if(True):
             return self._alternatives_finder.find(source, prefix, n)
 
+    @check_arguments
     def sample(
         self,
         lines: Iterable[str],
-        n: int = 1,
+        n: PositiveInt = 1,
         seed: int = 1,
         tokenized: bool = False,
         alignments: bool = False,
@@ -349,7 +355,6 @@ class Translator:
         :param search: fields of `SearchConfig` that differ from `self.search`.
         :return: for each line its samples, in the order drawn; errors: see `translate`.
         """
-        refuse_string(lines, "lines")
         translator = self.with_search(**search) if search else self
         seeds = LineSeeds(seed, first_line)
         searcher = translator._window_search
@@ -410,9 +415,14 @@ class Translator:
         finder = self._prefix_finder()
         return AlternativesFinder(self._ensemble, self.search, finder, self._candidates)
 
+    def __getstate__(self) -> None:
+        """Refuse to be pickled, as matrices that are packed for a processor cannot be."""
+        raise TypeError("a Translator cannot be pickled; load it in each process")
+
     def _copy(self) -> "Translator":
         """Return a translator with the same models, whose settings may be changed."""
-        translator = copy.copy(self)
+        translator = object.__new__(Translator)
+        vars(translator).update(vars(self))
         vars(translator).pop("_alternatives_finder", None)  # knows the settings
         return translator
 

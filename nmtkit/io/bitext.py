@@ -80,6 +80,9 @@ def read_bitext(
         names = (str(paths[0]), str(paths[1]))
         yield from _line_blocks(names, read_raw_blocks(size, *paths))
         return
+    if len(paths) != 1:
+        given = ", ".join(map(str, paths)) or "no file"
+        raise DataError(f"{given}: give a source file and a target file, or one that holds both")
     (path,) = paths
     with ExitStack() as stack:
         chunks = stack.enter_context(open_data(path))

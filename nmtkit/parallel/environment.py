@@ -5,6 +5,7 @@ Whether this process has threads is found out here, too.
 """
 
 import os
+import sys
 import threading
 
 REQUIRED_VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
@@ -34,6 +35,19 @@ def restarted() -> bool:
 
 HARMLESS_THREAD = "nmtkit progress bar"
 """Name of a thread that holds no lock while the process forks."""
+
+
+def may_fork() -> bool:
+    """Return whether forks of this process can do its work.
+
+    Another thread could hold a lock, which would stay locked in the fork. A worker of
+    `multiprocessing.Pool` may have no child processes of that module.
+    """
+    if sys.platform != "linux" or not is_single_threaded():
+        return False
+    from multiprocessing import current_process  # rarely needed: start-up
+
+    return not current_process().daemon
 
 
 def is_single_threaded() -> bool:

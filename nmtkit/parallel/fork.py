@@ -7,14 +7,13 @@ they share all its data and start within milliseconds; only results are pickled 
 
 A fork has only the thread that called it, so a lock held by another thread would stay locked.
 Therefore threads run the tasks if the calling process has other threads, as in a process group
-(`process_group.py`), or if the system does not fork safely.
+(`process_group.py`), if the system does not fork safely, or in a worker of `multiprocessing.Pool`.
 """
 
 import contextlib
 import multiprocessing
 import pickle
 import signal
-import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +24,7 @@ from typing import Any, TypeVar
 import torch
 
 from nmtkit.errors import worker_killed
-from nmtkit.parallel.environment import is_single_threaded
+from nmtkit.parallel.environment import may_fork
 
 Result = TypeVar("Result")
 
@@ -47,7 +46,7 @@ def run_parallel(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
 def can_fork() -> bool:
     """Return True if forks of this process can run tasks; see the top of this file."""
     in_process_group = torch.distributed.is_available() and torch.distributed.is_initialized()
-    return sys.platform == "linux" and is_single_threaded() and not in_process_group
+    return may_fork() and not in_process_group
 
 
 def in_processes(tasks: Sequence[Callable[[], Result]]) -> list[Result]:

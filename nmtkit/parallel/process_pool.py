@@ -4,17 +4,22 @@ import itertools
 import multiprocessing
 import signal
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from typing import Self, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar
 
 from nmtkit.errors import worker_killed
-from nmtkit.parallel.environment import is_single_threaded
+from nmtkit.parallel.background import BackgroundWorker
+from nmtkit.parallel.environment import may_fork
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+Call: TypeAlias = tuple[Callable[[Any], Any], Any]
+"""A function at the top level of a module, and its argument."""
 
 _ITEMS_PER_PROCESS = 4
 """Items in progress, or finished and not yet read, per process; it bounds the memory used."""
@@ -28,7 +33,7 @@ class ProcessPool:
 
     def __init__(self, count: int) -> None:
         self._count = count
-        self._pool: ProcessPoolExecutor | None = None
+        self._pool: ProcessPoolExecutor | _NewProcesses | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -83,20 +88,53 @@ class ProcessPool:
         for result in self.imap(function, remember()):
             yield waiting.popleft(), result
 
-    def _started(self) -> ProcessPoolExecutor:
-        if self._pool is None:
-            context = multiprocessing.get_context("fork" if _can_fork() else "spawn")
+    def _started(self) -> "ProcessPoolExecutor | _NewProcesses":
+        """Return the workers: forks, which have at once all that this process has loaded.
+
+        A fork of a process that has run torch or threads can hang.
+        """
+        if self._pool is None and may_fork() and "torch" not in sys.modules:
+            context = multiprocessing.get_context("fork")
             self._pool = ProcessPoolExecutor(self._count, context, _ignore_interrupt)
+        elif self._pool is None:
+            self._pool = _NewProcesses(self._count)
         return self._pool
 
 
-def _can_fork() -> bool:
-    """Return whether workers can be forks, which have at once all that this process has loaded.
+class _NewProcesses:
+    """Worker processes that import only what they need, each behind a thread of this process.
 
-    A fork of a process that has run torch or threads can hang.
+    Workers of `multiprocessing` that are not forks would run the caller's script again.
+
+    :param count: number of processes, which start when they are first needed.
     """
-    alone = is_single_threaded() and "torch" not in sys.modules
-    return sys.platform == "linux" and alone
+
+    def __init__(self, count: int) -> None:
+        self._threads = ThreadPoolExecutor(count)
+        self._own = threading.local()
+
+    def submit(self, function: Callable[[Item], Result], item: Item) -> Future[Result]:
+        """Let a worker call a function."""
+        return self._threads.submit(self._call, function, item)
+
+    def _call(self, function: Callable[[Item], Result], item: Item) -> Result:
+        if not hasattr(self._own, "worker"):
+            self._own.worker = BackgroundWorker(caller)
+        worker: BackgroundWorker[Call, Result] = self._own.worker
+        worker.submit((function, item))
+        return worker.result()
+
+    def shutdown(self, cancel_futures: bool) -> None:
+        """End the workers after what they are doing.
+
+        :param cancel_futures: leave out what they have not begun.
+        """
+        self._threads.shutdown(cancel_futures=cancel_futures)
+
+
+def caller() -> Callable[[Call], Any]:
+    """Return a function that calls a function, for the worker."""
+    return lambda call: call[0](call[1])
 
 
 def _ignore_interrupt() -> None:

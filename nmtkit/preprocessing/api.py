@@ -23,12 +23,14 @@ from nmtkit.preprocessing.settings import AUTO, PrepareSettings
 from nmtkit.preprocessing.shortlists import write_shortlists
 from nmtkit.preprocessing.text_switches import switches_asked, text_switches
 from nmtkit.text.vocabulary import Shortlist
+from nmtkit.value_types import NaturalInt, PositiveInt, check_arguments
 
 if TYPE_CHECKING:
     from nmtkit.preprocessing.select import Bitext as TwoFiles
     from nmtkit.preprocessing.select import Selection
 
 
+@check_arguments
 def prepare(
     train: TrainingData,
     output: str | Path,
@@ -50,13 +52,13 @@ def prepare(
     markup: Literal["none", "html", "xml"] = "none",
     tokenizer: TokenizerChoice = "auto",
     subword: SubwordChoice = "auto",
-    subword_size: int = 0,
-    bpe: int = 0,
+    subword_size: NaturalInt = 0,
+    bpe: NaturalInt = 0,
     bpe_codes: Sequence[str] = (),
     bpe_separate: bool = False,
     glossaries: Sequence[str] = (),
     vocabulary_threshold: int | None = None,
-    max_length: int = 100,
+    max_length: PositiveInt = 100,
     max_ratio: float = 9.0,
     dedup: bool = False,
     near_dedup: Literal["", "both", "src", "tgt"] = "",
@@ -64,8 +66,8 @@ def prepare(
     rules: Mapping[str, RuleValue] | None = None,
     leakage: LeakagePolicy = "report",
     invalid: Literal["error", "drop"] = "error",
-    held_out: int = 0,
-    workers: int = 1,
+    held_out: NaturalInt = 0,
+    workers: PositiveInt = 1,
     force: bool = False,
     language_check: bool = True,
     dry_run: bool = False,
@@ -130,9 +132,8 @@ def prepare(
     :raises NmtkitError: settings contradict each other, or a file cannot be used or written.
     :raises TypeError: a string is passed instead of a pair of files.
     """
-    files_by_name = {"train": train, "dev": dev, **(tests or {})}
-    for name, value in {**files_by_name, "bpe_codes": bpe_codes, "glossaries": glossaries}.items():
-        refuse_string(value, name)
+    for name, files in {"train": train, "dev": dev, **(tests or {})}.items():
+        refuse_string(files, name)
     is_table = isinstance(train, tuple) and len(train) == 1
     segmentation = Segmentation(
         "none" if is_table and tokenizer == AUTO else tokenizer,
@@ -177,6 +178,7 @@ def prepare(
     )
 
 
+@check_arguments
 def build_shortlist(
     folder: str | Path,
     size: int = 30_000,
@@ -199,14 +201,15 @@ def build_shortlist(
     return write_shortlists(folder, src_size or size, tgt_size or size, force)
 
 
+@check_arguments
 def select(
     pool: "Sequence[TwoFiles]",
     output: "TwoFiles",
     domain: "TwoFiles | None" = None,
     dev: "TwoFiles | None" = None,
     *,
-    pairs: int = 0,
-    words: int = 0,
+    pairs: NaturalInt = 0,
+    words: NaturalInt = 0,
     side: Literal["both", "src", "tgt"] = "both",
     src_language: str,
     tgt_language: str,
@@ -216,7 +219,7 @@ def select(
     invalid: Literal["error", "drop"] = "error",
     lms: tuple[Sequence[str], Sequence[str]] | None = None,
     scores: str | Path | None = None,
-    workers: int = 1,
+    workers: PositiveInt = 1,
     force: bool = False,
 ) -> "Selection":
     """Select the pairs of a general corpus that are most like a domain, as `nmtkit select` does.

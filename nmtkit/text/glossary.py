@@ -7,8 +7,8 @@ otherwise, and so is whether accents are marks of their own (Unicode's NFC and N
 apostrophes and hyphens is written, and what has no width and no meaning, such as soft hyphens.
 Scripts without blanks have no word boundaries, so there every character is a word. Combining marks,
 such as the vowels of Hindi, belong to the character before. In Korean particles stand behind a word
-without a blank: a term is found before them. Greek capitals have no accents: a term is found without
-them, too.
+without a blank: a term is found before them. Greek capitals have no accents: a term is found
+without them, too.
 """
 
 import re
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
 
-from nmtkit.errors import DataError
+from nmtkit.errors import DataError, refuse_string
 from nmtkit.text.case_markers import lower
 from nmtkit.text.characters import mark_ranges
 from nmtkit.text.languages import base_language
@@ -83,6 +83,11 @@ class Term:
     forbidden: tuple[str, ...] = ()
     case_sensitive: bool = False
     place: str = ""
+
+    def __post_init__(self) -> None:
+        """Raise TypeError if a word stands where several are expected."""
+        refuse_string(self.targets, "targets")
+        refuse_string(self.forbidden, "forbidden")
 
 
 class Occurrence(NamedTuple):

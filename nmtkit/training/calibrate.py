@@ -33,6 +33,7 @@ from nmtkit.io.calibration_record import CalibrationRecord, write_calibration
 from nmtkit.io.lines import read_parallel
 from nmtkit.model_folder import LoadedModel
 from nmtkit.progress_bar import ProgressBar
+from nmtkit.value_types import PositiveInt, check_arguments
 
 log = logging.getLogger("nmtkit")
 
@@ -66,14 +67,15 @@ class Rated(NamedTuple):
     right: list[bool]
 
 
+@check_arguments
 def calibrate(
     folders: Sequence[str | Path],
     dev: tuple[str | Path, str | Path],
     good: str = MEDIAN,
     reverse_models: Sequence[str | Path] = (),
-    beam: int | None = None,
+    beam: PositiveInt | None = None,
     device: str = "auto",
-    batch_size: int = 64,
+    batch_size: PositiveInt = 64,
     params: str | Path = "best",
 ) -> CalibrationRecord:
     """Write the calibration of a model or an ensemble into the folder of the first model.

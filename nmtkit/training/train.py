@@ -23,7 +23,6 @@ from nmtkit.config import Config
 from nmtkit.config_io import override_strings
 from nmtkit.data.corpus import Corpus
 from nmtkit.data.manifest import corpus_segments, read_manifest
-from nmtkit.durations import parse_duration
 from nmtkit.errors import ConfigError, NmtkitError, OutputError, counted
 from nmtkit.io.atomic import remove_folder
 from nmtkit.io.parameters import copy_parameters
@@ -60,6 +59,7 @@ from nmtkit.training.training_batches import build_batches
 from nmtkit.training.training_folder import TrainingFolder, TrainingRequest
 from nmtkit.training.validation import build_validation
 from nmtkit.training.watcher import TrainingWatcher
+from nmtkit.value_types import PositiveInt, check_arguments, check_duration
 
 log = logging.getLogger("nmtkit")
 
@@ -83,6 +83,7 @@ class TrainingResult:
     dev_chrf: float | None = None
 
 
+@check_arguments
 def train(
     prepared: str | Path,
     output: str | Path,
@@ -97,7 +98,7 @@ def train(
     time: float | str | None = None,
     default_recipe: str | None = None,
     started: float | None = None,
-    updates: int | None = None,
+    updates: PositiveInt | None = None,
     watcher: TrainingWatcher | None = None,
 ) -> TrainingResult:
     """Train a model, or resume its training exactly where it stopped.
@@ -143,7 +144,11 @@ def train(
         default_recipe,
     )
     stopwatch = Stopwatch(started)
-    with join_process_group(device) as process_group, contextlib.ExitStack() as stack:
+    with (
+        torch.random.fork_rng(devices=[]),  # the caller's own numbers are drawn as without it
+        join_process_group(device) as process_group,
+        contextlib.ExitStack() as stack,
+    ):
         opened = TrainingFolder(request, stack)
         config, is_new = process_group.broadcast(lambda: opened.open(process_group.restarted))
         _log_start(config, request, process_group)
@@ -193,14 +198,9 @@ def _limit(time: float | str | None, updates: int | None) -> float | None:
 
     :raises ConfigError: it is no time, or a number of updates is given, too.
     """
-    if updates is not None and (time is not None or updates < 1):
-        raise ConfigError(
-            "a training ends after a time or after 1 or more updates; give one of the two"
-        )
-    try:
-        seconds = parse_duration(time) if isinstance(time, str) else time
-    except ValueError as error:
-        raise ConfigError(str(error)) from error
+    if updates is not None and time is not None:
+        raise ConfigError("a training ends after a time or after updates; give one of the two")
+    seconds = None if time is None else check_duration(time, "time")
     if seconds is not None and not 0 < seconds < math.inf:
         raise ConfigError(f"a training cannot take {seconds} seconds; give a time above 0")
     return seconds

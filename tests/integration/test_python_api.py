@@ -2,9 +2,15 @@
 
 import json
 import math
+import multiprocessing
+import pickle
+import subprocess
+import sys
 from typing import Any, get_type_hints
 
+import numpy as np
 import pytest
+import torch
 
 import nmtkit
 from nmtkit import (
@@ -13,8 +19,11 @@ from nmtkit import (
     MarkupTranslator,
     Scorer,
     Segmenter,
+    Term,
     Translator,
+    adapt,
     build_shortlist,
+    calibrate,
     evaluate,
     prepare,
     select,
@@ -123,11 +132,138 @@ def test_a_string_in_place_of_a_list_is_refused(translator, model, tmp_path):
         ("dev", lambda: prepare(("a", "b"), files, dev=line, **LANGUAGES)),
         ("bpe_codes", lambda: prepare(("a", "b"), files, bpe_codes=line, **LANGUAGES)),
         ("glossaries", lambda: prepare(("a", "b"), files, glossaries=line, **LANGUAGES)),
+        ("prefixes", lambda: translator.translate(LINES, prefixes=line)),
+        ("lines", lambda: MarkupTranslator(translator, "html").translate(line)),
+        ("metrics", lambda: evaluate([line], [line], metrics=line)),
+        ("folders", lambda: calibrate(line, ("a", "b"))),
+        ("overrides", lambda: train(files, files, overrides=line)),
+        ("targets", lambda: Term("one", line)),
+        ("forbidden", lambda: Term("one", forbidden=line)),
         ("pool", lambda: select(line, ("a", "b"), **LANGUAGES)),
         ("each of pool", lambda: select([line], ("a", "b"), **LANGUAGES)),
     ):
         with pytest.raises(TypeError, match=f"^{parameter} must be a list"):
             call()
+
+
+def test_wrong_values_are_refused_before_any_work(translator, model, prepared, tmp_path):
+    """Each is a ConfigError that names the argument, and nothing is written."""
+    wrong: Any = "wrong"
+    pair = ("a", "b")
+    output = tmp_path / "output"
+    scorer = Scorer.load(model, device="cpu")
+    for name, call in (
+        ("case", lambda: prepare(pair, output, case=wrong, **LANGUAGES)),
+        ("invalid", lambda: prepare(pair, output, invalid=wrong, **LANGUAGES)),
+        ("tokenizer", lambda: prepare(pair, output, tokenizer=wrong, **LANGUAGES)),
+        ("markup", lambda: prepare(pair, output, markup=wrong, **LANGUAGES)),
+        ("workers", lambda: prepare(pair, output, workers=0, **LANGUAGES)),
+        ("held_out", lambda: prepare(pair, output, held_out=2.5, **LANGUAGES)),  # type: ignore[arg-type]
+        ("side", lambda: select([pair], pair, side=wrong, **LANGUAGES)),
+        ("invalid", lambda: select([pair], pair, invalid=wrong, **LANGUAGES)),
+        ("updates", lambda: train(prepared, output, updates=2.5)),  # type: ignore[arg-type]
+        ("updates", lambda: train(prepared, output, updates=True)),
+        ("time", lambda: train(prepared, output, time="soon")),
+        ("training.seed", lambda: train(prepared, output, settings={"training.seed": None})),
+        ("updates", lambda: adapt(model, pair, output, updates=-1)),
+        ("time", lambda: adapt(model, pair, output, time="soon")),
+        ("seed", lambda: adapt(model, pair, output, seed=-1)),
+        ("precision", lambda: Translator.load(model, precision=wrong)),
+        ("batch_size", lambda: Translator.load(model, batch_size=0)),
+        ("mode", lambda: translator.with_terms(None, wrong)),
+        ("side", lambda: Embedder.load(model, device="cpu").embed_words(wrong)),
+        ("max_words", lambda: Segmenter.load(model, None, max_words=0)),
+        ("there is no metric 'blue'", lambda: evaluate(["a"], ["a"], metrics=["blue"])),
+        ("rounds", lambda: Aligner(scorer).align([], rounds=-1)),
+    ):  # fmt: skip
+        with pytest.raises(ConfigError, match=f"^{name}"):
+            call()
+    assert not output.exists()
+
+
+def test_lines_that_are_no_strings_are_refused(model):
+    nothing: Any = None
+    with pytest.raises(TypeError, match="^each of lines"):
+        list(Embedder.load(model, device="cpu").embed([nothing]))
+    with pytest.raises(TypeError, match="^each line of pairs"):
+        list(Scorer.load(model, device="cpu").score([("one", nothing)]))
+
+
+def test_numbers_of_numpy_are_numbers(translator, prepared, small, tmp_path):
+    """A model folder that was trained with them can be loaded."""
+    overrides = [word for word in small if "=" in word]
+    settings = {"training.seed": np.int64(2), "training.learning_rate": np.float32(0.5)}
+    result = train(
+        prepared,
+        tmp_path / "model",
+        "toy",
+        overrides=overrides,
+        settings=settings,
+        updates=np.int64(1),  # type: ignore[arg-type]
+        device="cpu",
+    )
+    assert result.updates == 1 and next(Translator.load(result.folder).translate(["one"]))
+    lists = list(translator.translate(LINES, beam=np.int64(2), n_best=np.int32(2)))
+    assert len(lists[0]) == 2
+
+
+def test_the_callers_random_numbers_stay_as_they_are(prepared, small, tmp_path):
+    overrides = [word for word in small if "=" in word]
+    torch.manual_seed(7)
+    expected = torch.rand(3).tolist()
+    torch.manual_seed(7)
+    train(prepared, tmp_path / "model", "toy", overrides=overrides, updates=1, device="cpu")
+    assert torch.rand(3).tolist() == expected
+
+
+def test_a_translator_says_that_it_cannot_be_pickled(translator):
+    with pytest.raises(TypeError, match="load it in each process"):
+        pickle.dumps(translator)
+
+
+def test_a_worker_of_multiprocessing_translates(model):
+    """Such a process may have no child processes of its own."""
+    lines = ["one two three"] * 40
+    expected = [n_best[0].text for n_best in Translator.load(model, device="cpu").translate(lines)]
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(1) as pool:
+        assert pool.apply(translate_with_two_threads, (model, lines)) == expected
+
+
+def translate_with_two_threads(model, lines):
+    torch.set_num_threads(2)
+    return [n_best[0].text for n_best in Translator.load(model, device="cpu").translate(lines)]
+
+
+@pytest.mark.parametrize("stdin", [False, True])
+def test_a_script_that_prepares_with_workers_runs_once(corpus, tmp_path, stdin):
+    """Torch is loaded, so that workers are not forks; the script has no guard of `__main__`."""
+    files = (str(corpus / "train.en"), str(corpus / "train.fr"))
+    options = {"subword": "none", "language_check": False, **LANGUAGES}
+    code = f"""
+import torch
+from nmtkit import prepare
+from nmtkit.preprocessing import prepare as module
+
+module.BLOCK_LINES = 5
+print("the script runs")
+prepare({files!r}, {str(tmp_path / "two")!r}, workers=2, **{options!r})
+"""
+    script = tmp_path / "script.py"
+    script.write_text(code, encoding="utf-8")
+    completed = subprocess.run(
+        [sys.executable, "-" if stdin else str(script)],
+        input=code if stdin else None,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+    )
+    assert completed.returncode == 0, completed.stderr
+    assert completed.stdout.splitlines() == ["the script runs"]
+    prepare(files, tmp_path / "one", **options)
+    for name in ("train.src", "train.tgt"):
+        assert (tmp_path / "two" / name).read_bytes() == (tmp_path / "one" / name).read_bytes()
 
 
 def test_a_users_mistake_is_an_nmtkit_error(tmp_path):

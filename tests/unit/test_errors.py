@@ -12,6 +12,7 @@ from nmtkit.errors import (
     ModelError,
     NmtkitError,
     OutputError,
+    TrainingInterrupted,
     counted,
     is_out_of_memory,
 )
@@ -35,6 +36,11 @@ def test_errors_can_be_pickled(kind, length):
     copy = pickle.loads(pickle.dumps(error))
     assert type(copy) is kind and str(copy) == str(error)
     assert (str(error) == "x" * length) == (length <= MAX_MESSAGE_LENGTH)
+
+
+def test_an_interruption_can_be_pickled() -> None:
+    copy = pickle.loads(pickle.dumps(TrainingInterrupted(15)))
+    assert (copy.signal, str(copy)) == (15, "ended by signal 15")
 
 
 def test_lack_of_memory_is_recognised_from_python_and_torch():

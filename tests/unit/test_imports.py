@@ -24,6 +24,7 @@ PACKAGE = Path(nmtkit.__file__).parent
 COMMANDS = dict(walk_commands(cli))
 
 BASE = {"config", "config_io", "config_ranges", "durations", "seeds", "errors", "extras"} | {
+    "value_types",
     "columns",
     "special_symbols",
     "progress_bar",
@@ -43,8 +44,9 @@ ROOMS = {
     "recipes": set[str](),
     "text_config": set[str](),
     "config_ranges": set[str](),
-    "config": {"config_ranges", "errors", "text_config"},
-    "config_io": {"config", "errors"},
+    "value_types": {"config_ranges", "durations", "errors"},
+    "config": {"config_ranges", "errors", "text_config", "value_types"},
+    "config_io": {"config", "errors", "value_types"},
     "io": {"io", "errors"},
     "text": {"text", "io", "errors", "extras", "special_symbols"},
     "documents": {"documents", "text", "io", "columns", "errors"},
@@ -115,6 +117,7 @@ LIBRARIES = {
     "errors": set[str](),
     "columns": set[str](),
     "config_ranges": set[str](),
+    "value_types": set[str](),
     "config": set[str](),
     "config_io": set[str](),
     "recipes": set[str](),

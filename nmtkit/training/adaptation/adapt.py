@@ -11,13 +11,13 @@ from pathlib import Path
 
 import torch
 
-from nmtkit.durations import parse_duration
 from nmtkit.errors import ConfigError, ModelError
 from nmtkit.model_folder import LoadedModel, load_model
 from nmtkit.training.adaptation.adaptation import Adaptation, AdaptationResult
 from nmtkit.training.adaptation.fine_tuning import FineTuningSettings
 from nmtkit.training.adaptation.folder import check_output
 from nmtkit.training.adaptation.request import AdaptationRequest
+from nmtkit.value_types import NaturalInt, Seed, check_arguments, check_duration
 
 DEFAULT_TIME = "5m"
 
@@ -25,21 +25,22 @@ MIN_SECONDS = 1.0
 """Least time that an adaptation can be given."""
 
 
+@check_arguments
 def adapt(
     model: str | Path,
     data: str | Path | Sequence[str | Path],
     output: str | Path,
-    guards: Sequence[Sequence[str | Path]] = (),
+    guards: Sequence[str | Path | Sequence[str | Path]] = (),
     time: float | str = DEFAULT_TIME,
     replay: str | Path | None = None,
     allow_loss: float = 1.0,
     tag: str = "",
-    seed: int = 1,
+    seed: Seed = 1,
     device: str = "auto",
     force: bool = False,
     started: float | None = None,
     settings: FineTuningSettings | None = None,
-    updates: int = 0,
+    updates: NaturalInt = 0,
 ) -> AdaptationResult:
     """Adapt a model to corrections: fine-tune it, and write it as a new model folder.
 
@@ -66,10 +67,10 @@ def adapt(
     """
     request = AdaptationRequest(
         Path(model),
-        (data,) if isinstance(data, str | Path) else tuple(data),
+        _files(data),
         Path(output),
-        tuple(map(tuple, guards)),
-        parse_duration(time) if isinstance(time, str) else time,
+        tuple(map(_files, guards)),
+        check_duration(time, "time"),
         None if replay is None else Path(replay),
         allow_loss,
         seed,
@@ -88,8 +89,14 @@ def adapt(
             f"--time: {request.seconds:g} seconds are too short; give at least {MIN_SECONDS:g}s"
         )
     check_output(request.output, request.model, force)
-    torch.manual_seed(seed)
-    return Adaptation(request, _load(request.model, device)).run()
+    with torch.random.fork_rng(devices=[]):  # the caller's own numbers are drawn as without it
+        torch.manual_seed(seed)
+        return Adaptation(request, _load(request.model, device)).run()
+
+
+def _files(given: str | Path | Sequence[str | Path]) -> tuple[str | Path, ...]:
+    """Return the files of a bitext, which may be one."""
+    return (given,) if isinstance(given, str | Path) else tuple(given)
 
 
 def _load(folder: Path, device: str) -> LoadedModel:

@@ -119,6 +119,10 @@ class LossRefused(ModelError):
         super().__init__(message)
         self.report = report
 
+    def __reduce__(self) -> tuple[type["LossRefused"], tuple[str, AdaptationReport]]:
+        """Return what a copy in another process is made of."""
+        return type(self), (str(self), self.report)
+
 
 def set_changes(
     sets: Sequence[TestSet], before: Translations, after: Translations, judge: Judge
