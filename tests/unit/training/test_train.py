@@ -255,7 +255,7 @@ def test_unmeasured_figures_of_the_result_are_none(prepared, tmp_path):
     [
         ({"training.sed": 2}, "there is no setting 'sed'; did you mean 'seed'"),
         ({"seed": 2}, "expected SECTION.KEY=VALUE"),
-        ({"training.seed": None}, "expected a whole number, not 'None'"),
+        ({"training.seed": None}, "no setting is of the type NoneType"),
         ({"training.seed": 2.5}, r"expected a whole number, not 2\.5"),
     ],
 )

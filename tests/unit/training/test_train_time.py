@@ -297,8 +297,8 @@ def test_where_a_time_adds_nothing_to_a_plain_limit_the_message_names_that(
         ({"time": "soon"}, "'soon' is no time; write it as 90s, 30m, 1h30m or 2d"),
         ({"time": 0.0}, "cannot take 0.0 seconds"),
         ({"time": float("inf")}, "cannot take inf seconds"),
-        ({"time": 5, "updates": 5}, "ends after a time or after 1 or more updates"),
-        ({"updates": 0}, "ends after a time or after 1 or more updates"),
+        ({"time": 5, "updates": 5}, "ends after a time or after updates"),
+        ({"updates": 0}, "updates must be at least 1, not 0"),
     ],
 )
 def test_impossible_limits_are_refused(run: Run, limits: dict[str, Any], message: str) -> None:
