@@ -170,7 +170,15 @@ def command(
             )
         elif results.sample:
             translations = translator.sample(
-                lines, results.sample, results.seed, tokenized, bool(alignments), process_group
+                lines,
+                results.sample,
+                results.seed,
+                tokenized,
+                bool(alignments),
+                process_group,
+                temperature=results.temperature,
+                top_k=results.top_k,
+                top_p=results.top_p,
             )
         else:
             translations = translator.translate(

@@ -37,6 +37,7 @@ RULES: list[Rule] = [
     *excludes("--fast", "--quantize", "--candidates", because="it chooses them"),
     *excludes("--precision", "--fast", "--quantize", because="they choose it"),
     needs("--counts", "--sample"),
+    *(needs(name, "--sample") for name in ("--temperature", "--top-k", "--top-p")),
     needs("--seed", "--sample", "--segment random", "--segment random-confidence"),
     exclusive("--counts", "--alignments", because="equal translations may differ in alignment"),
     exclusive("--scores", "--n-best", because=N_BEST_HAS_SCORES),
@@ -163,6 +164,9 @@ class ResultOptions:
     sample: int | None
     counts: bool
     seed: int
+    temperature: float
+    top_k: int
+    top_p: float
     scores: bool
     as_json: bool
 
@@ -355,6 +359,29 @@ SAMPLING = group(
     ),
     option(
         "--seed", type=int, default=1, metavar="N", help="Seed of --sample and --segment random."
+    ),
+    option(
+        "--temperature",
+        type=FloatRange(min=0, min_open=True),
+        default=1.0,
+        metavar="T",
+        help="For --sample: draw from p^(1/T), normalised; below 1, probable tokens become more"
+        " probable.",
+    ),
+    option(
+        "--top-k",
+        type=click.IntRange(min=0),
+        default=0,
+        metavar="K",
+        help="For --sample: draw from the K most probable tokens (Fan et al. 2018); 0: from all.",
+    ),
+    option(
+        "--top-p",
+        type=FloatRange(0, 1, min_open=True),
+        default=1.0,
+        metavar="P",
+        help="For --sample: draw from the most probable tokens whose probabilities sum to P"
+        " (Holtzman et al. 2020).",
     ),
 )
 

@@ -41,7 +41,7 @@ from nmtkit.inference.window_search import LineSeeds, NBest, Window, WindowSearc
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.search.search_settings import check_settings
 from nmtkit.text.vocabulary import Vocabulary
-from nmtkit.value_types import PositiveInt, check_arguments, check_type
+from nmtkit.value_types import NaturalInt, PositiveInt, check_arguments, check_type
 
 if TYPE_CHECKING:
     from nmtkit.inference.alternatives import Alternative, AlternativesFinder
@@ -341,9 +341,12 @@ class Translator:
         alignments: bool = False,
         process_group: ProcessGroup = SINGLE_PROCESS,
         first_line: int = 1,
+        temperature: float = 1.0,
+        top_k: NaturalInt = 0,
+        top_p: float = 1.0,
         **search: Unpack[SearchSettings],
     ) -> Iterator[list[Translation]]:
-        """Draw translations of lines from the model's distribution.
+        """Draw translations of lines from the model's distribution, or one made from it.
 
         :param lines: source text; see `translate`.
         :param n: samples of each line; the same one may come more than once.
@@ -352,13 +355,22 @@ class Translator:
         :param alignments: give alignments.
         :param process_group: shares the lines; see `translate`.
         :param first_line: number of the first line.
+        :param temperature: T in p^(1/T), normalised; below 1, probable tokens become more probable.
+        :param top_k: draw from the k most probable tokens; 0: from all.
+        :param top_p: draw from the most probable tokens whose probabilities sum to this share.
         :param search: fields of `SearchConfig` that differ from `self.search`.
         :return: for each line its samples, in the order drawn; errors: see `translate`.
         """
         translator = self.with_search(**search) if search else self
+        from nmtkit.search.sampling import SamplingConfig  # translating starts faster without it
+
+        sampling = SamplingConfig(temperature, top_k, top_p)
+        sampling.check()
         seeds = LineSeeds(seed, first_line)
         searcher = translator._window_search
-        find = functools.partial(searcher.samples, n=n, seeds=seeds, alignments=alignments)
+        find = functools.partial(
+            searcher.samples, n=n, seeds=seeds, alignments=alignments, sampling=sampling
+        )
         return translator._translate_windows(lines, tokenized, process_group, searcher, find, n)
 
     def _translate_windows(

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from nmtkit.inference.term_likelihood import TermLikelihood
     from nmtkit.inference.terms import LineTerms, TermFinder
     from nmtkit.search.constraints import Constraints
+    from nmtkit.search.sampling import SamplingConfig
 
 log = logging.getLogger("nmtkit")
 
@@ -304,7 +305,13 @@ class WindowSearch:
         return dict(zip(known, vocabulary.ids(known), strict=True))
 
     def samples(
-        self, window: Window, batches: Batches, n: int, seeds: LineSeeds, alignments: bool
+        self,
+        window: Window,
+        batches: Batches,
+        n: int,
+        seeds: LineSeeds,
+        alignments: bool,
+        sampling: "SamplingConfig",
     ) -> list[NBest]:
         """Draw n translations of the sentences of some batches, in their order."""
         from nmtkit.search.sampling import sample_batch  # translating starts faster without it
@@ -318,7 +325,13 @@ class WindowSearch:
             for batch, encoded_batch in zip(batches, encoded, strict=True):
                 batch_seeds = [seeds.of(window.first + number) for number in batch]
                 batch_samples = sample_batch(
-                    models, encoded_batch, self.search, n, batch_seeds, averaging=averaging
+                    models,
+                    encoded_batch,
+                    self.search,
+                    n,
+                    batch_seeds,
+                    averaging=averaging,
+                    sampling=sampling,
                 )
                 samples += self._with_alignments(window, batch, batch_samples, alignments)
         return samples

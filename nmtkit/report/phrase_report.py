@@ -2,11 +2,12 @@
 
     from nmtkit.model_folder import load_model
     from nmtkit.report.phrase_report import compare
-    from nmtkit.smt.phrase_sampling import SamplingConfig
+    from nmtkit.smt.phrase_sampling import PhraseSamplingConfig
     from nmtkit.smt.phrase_table import read_phrase_table
 
     table = "phrase-table.gz"
-    comparison = compare(read_phrase_table(table), table, SamplingConfig(), load_model("model"))
+    config = PhraseSamplingConfig()
+    comparison = compare(read_phrase_table(table), table, config, load_model("model"))
     for phrase in comparison.frequent:
         print(phrase.src, [pair.tgt for pair in phrase.best_of_model(3)])
 

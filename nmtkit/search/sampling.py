@@ -4,9 +4,13 @@ The samples of a sentence depend only on its seed, not on the other sentences of
 row there. The restrictions are the same as in beam search: `</s>` is not drawn while a translation
 is shorter than `min_lengths`, `<unk>` is left out on request, and the longest translation is
 max(10, max_length_ratio * T_x). Scores are the model's log p, without renormalising.
+
+What is drawn from may be made less random: by a temperature, and by leaving out all but the most
+probable tokens (top-k, Fan et al. 2018; nucleus, Holtzman et al. 2020).
 """
 
 import itertools
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -30,6 +34,52 @@ from nmtkit.search.next_token import (
 )
 from nmtkit.search.search_settings import mask_tokens, step_limits
 from nmtkit.special_symbols import BOS, EOS
+
+
+class SamplingConfig(NamedTuple):
+    """The distribution from which tokens are drawn, made from the model's.
+
+    temperature: T in p^(1/T), normalised; below 1 probable tokens become more probable.
+    top_k: draw from the k most probable tokens, and those as probable as the last; 0: from all.
+    top_p: then draw from the fewest most probable tokens whose p sum to this share or more.
+    """
+
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+
+    def check(self) -> None:
+        """Raise ConfigError for a value that is out of range."""
+        if not 0 < self.temperature < math.inf:
+            raise ConfigError(f"the temperature must be above 0, not {self.temperature}")
+        if self.top_k < 0:
+            raise ConfigError(f"top-k must be at least 0, not {self.top_k}")
+        if not 0 < self.top_p <= 1:
+            raise ConfigError(f"top-p must be above 0 and at most 1, not {self.top_p}")
+
+    def reshape(self, log_probs: Tensor) -> Tensor:
+        """Return log-probabilities, not normalised, of the distribution that is drawn from.
+
+        :param log_probs: log p, -inf if forbidden, not normalised. Shape: [N, K].
+        """
+        if self == MODEL_DISTRIBUTION:
+            return log_probs
+        best = log_probs.max(-1, keepdim=True).values  # [N, 1]
+        log_probs = (log_probs.double() - best) / self.temperature  # exp never underflows for all
+        if 0 < self.top_k < log_probs.size(-1):
+            least = log_probs.topk(self.top_k, -1).values[:, -1:]  # [N, 1]
+            log_probs = log_probs.masked_fill(log_probs < least, -math.inf)
+        if self.top_p < 1:
+            p, order = log_probs.softmax(-1).sort(dim=-1, descending=True, stable=True)  # [N, K]
+            before = p.cumsum(-1) - p  # of the more probable tokens
+            left_out = torch.zeros_like(order, dtype=torch.bool)
+            left_out.scatter_(-1, order, before >= self.top_p)
+            log_probs = log_probs.masked_fill(left_out, -math.inf)
+        return log_probs
+
+
+MODEL_DISTRIBUTION = SamplingConfig()
+"""The model's own distribution."""
 
 
 class Samples(NamedTuple):
@@ -88,11 +138,14 @@ def sample_batch(
     seeds: Sequence[int],
     alignments: bool = False,
     averaging: ModelAveraging = EQUAL_WEIGHTS,
+    sampling: SamplingConfig = MODEL_DISTRIBUTION,
 ) -> list[list[Hypothesis]]:
     """Sample translations of an encoded batch; see `sample`.
 
     :param averaging: how the models' probabilities are averaged.
+    :param sampling: what is drawn from; scores are the models' in any case.
     """
+    sampling.check()
     if n < 1:
         raise ConfigError(f"at least 1 sample must be drawn, not {n}")
     if batch.lengths.device.type == "mps":
@@ -111,7 +164,7 @@ def sample_batch(
             tokens=torch.full((len(lengths), n), BOS, device=lengths.device),
             finished=torch.zeros(len(lengths), n, dtype=torch.bool, device=lengths.device),
         )
-        hypotheses = _draw_all(models, batch, samples, settings, averaging)
+        hypotheses = _draw_all(models, batch, samples, settings, averaging, sampling)
         if not alignments:
             return hypotheses
         return with_alignments(models[:1], batch.encoded[:1], lengths, hypotheses)
@@ -128,6 +181,7 @@ def draw_tokens(
     readouts: list[Tensor],
     mask: TokenMask,
     uniforms: Tensor,
+    sampling: SamplingConfig,
 ) -> tuple[Tensor, Tensor]:
     """Draw the next token of every sample.
 
@@ -138,7 +192,7 @@ def draw_tokens(
     parts = []
     for rows, log_probs in scorer.distributions(readouts):
         mask.select(rows).apply(log_probs)
-        drawn = draw(log_probs, uniforms.flatten()[rows])
+        drawn = draw(sampling.reshape(log_probs), uniforms.flatten()[rows])
         parts.append((drawn, log_probs.gather(1, drawn.unsqueeze(1)).squeeze(1).double()))
     columns, scores = (torch.cat(field).view_as(uniforms) for field in zip(*parts, strict=True))
     return scorer.tokens_at(columns), scores
@@ -170,6 +224,7 @@ def _draw_all(
     samples: Samples,
     settings: SearchConfig,
     averaging: ModelAveraging,
+    sampling: SamplingConfig,
 ) -> list[list[Hypothesis]]:
     """Draw tokens until all samples are finished or have reached their limit."""
     encoded, lengths = list(batch.encoded), batch.lengths
@@ -183,7 +238,8 @@ def _draw_all(
         readouts, states, _ = predict(models, samples.tokens, states, encoded)
         steps = torch.full_like(samples.sentences, step)
         mask = mask_tokens(steps, samples.tokens, lengths[samples.sentences], settings)
-        tokens, scores = draw_tokens(scorer, readouts, mask, samples.uniforms[..., step])
+        uniforms = samples.uniforms[..., step]
+        tokens, scores = draw_tokens(scorer, readouts, mask, uniforms, sampling)
         drawn.append((samples._replace(tokens=tokens), scores))
         samples = samples._replace(tokens=tokens, finished=samples.finished | (tokens == EOS))
         active = (samples.limits > step + 1) & ~samples.finished.all(1)

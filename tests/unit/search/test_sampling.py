@@ -1,16 +1,23 @@
 """Laws of sampling: frequencies are probabilities, and samples depend on the seed only."""
 
+import dataclasses
 import itertools
 import math
 
+import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from nmtkit.config import SearchConfig
 from nmtkit.data.batch import pad
 from nmtkit.errors import ConfigError, ModelError
 from nmtkit.models.base import log_probs
-from nmtkit.search.sampling import draw, sample
+from nmtkit.search.batch_queue import EncodedBatch, source_lengths
+from nmtkit.search.beam import beam_search
+from nmtkit.search.sampling import SamplingConfig, draw, sample, sample_batch
 from nmtkit.search.search_settings import min_lengths
 from nmtkit.special_symbols import EOS, UNK
 
@@ -130,3 +137,74 @@ def test_an_invalid_distribution_is_an_error(value):
 def test_zero_samples_are_refused(prefix_model):
     with pytest.raises(ConfigError, match="at least 1"):
         sample([prefix_model(0, words=3)], *pad([[5, 0]]), SETTINGS, 0, [1])
+
+
+LOG_PROBS = arrays(
+    np.float32,
+    st.tuples(st.integers(1, 3), st.integers(1, 9)),
+    elements=st.floats(-30, 0, width=32),
+)
+
+
+@given(LOG_PROBS, st.floats(0.01, 10))
+def test_a_temperature_is_a_power_of_the_probabilities(log_probs, temperature):
+    reshaped = SamplingConfig(temperature).reshape(torch.tensor(log_probs)).exp().numpy()
+    powers = np.exp((log_probs.astype(float) - log_probs.max(1, keepdims=True)) / temperature)
+    assert reshaped / reshaped.sum(1, keepdims=True) == pytest.approx(
+        powers / powers.sum(1, keepdims=True), abs=1e-6
+    )
+
+
+@given(LOG_PROBS, st.integers(1, 10))
+def test_top_k_leaves_the_most_probable_tokens(log_probs, k):
+    reshaped = SamplingConfig(top_k=k).reshape(torch.tensor(log_probs))
+    for row, left in zip(log_probs, reshaped.isfinite().tolist(), strict=True):
+        least = sorted(row, reverse=True)[min(k, len(row)) - 1]
+        assert left == [bool(value >= least) for value in row]
+
+
+@given(LOG_PROBS, st.floats(0.01, 0.99))
+def test_top_p_leaves_the_fewest_tokens_with_this_share(log_probs, share):
+    """Without the least probable one they have less; up to rounding where sums are that share."""
+    reshaped = SamplingConfig(top_p=share).reshape(torch.tensor(log_probs))
+    for row, left in zip(log_probs, reshaped.isfinite().tolist(), strict=True):
+        p = np.exp(row.astype(float))
+        p /= p.sum()
+        kept = p[left]
+        assert kept.sum() >= share - 1e-6
+        assert kept.sum() - kept.min() < share + 1e-6
+        assert all(p[~np.array(left)] <= kept.min())
+
+
+def test_forbidden_tokens_stay_forbidden():
+    log_probs = torch.tensor([[-1.0, -math.inf, -2.0]])
+    for sampling in (SamplingConfig(0.5), SamplingConfig(top_k=3), SamplingConfig(1, 2, 0.99)):
+        assert sampling.reshape(log_probs)[0, 1] == -math.inf
+
+
+@pytest.mark.parametrize("sampling", [SamplingConfig(top_k=1), SamplingConfig(1e-6, 0, 1e-9)])
+def test_the_most_probable_token_alone_is_what_a_beam_of_1_finds(prefix_model, sources, sampling):
+    """Scores are the model's in both."""
+    model = prefix_model(3, words=9)
+    settings = dataclasses.replace(SETTINGS, beam=1)
+    batch = EncodedBatch([model.encode(*pad(sources))], source_lengths(*pad(sources)))
+    drawn = sample_batch([model], batch, settings, 2, range(len(sources)), sampling=sampling)
+    found = beam_search([model], *pad(sources), settings)
+    for samples, [best] in zip(drawn, found, strict=True):
+        assert [h.ids for h in samples] == [best.ids] * 2
+        assert samples[0].score == pytest.approx(best.score)
+
+
+@pytest.mark.parametrize(
+    ("sampling", "message"),
+    [
+        (SamplingConfig(0.0), "temperature must be above 0"),
+        (SamplingConfig(math.nan), "temperature must be above 0"),
+        (SamplingConfig(top_k=-1), "top-k must be at least 0"),
+        (SamplingConfig(top_p=0.0), "top-p must be above 0"),
+        (SamplingConfig(top_p=1.5), "top-p must be above 0 and at most 1"),
+    ],
+)
+def test_impossible_distributions_are_refused(sampling, message):
+    with pytest.raises(ConfigError, match=message):
+        sampling.check()
