@@ -176,15 +176,12 @@ class Command(click.Command):
             args = join_values(self.params, args, ctx.resilient_parsing)
             return super().parse_args(ctx, args)
         except click.UsageError as error:
-            from nmtkit.cli.usage_errors import plain_message
+            from nmtkit.cli.usage_errors import plain_error
 
-            message = plain_message(error.message, self, ctx)
-            if message == error.message and error.ctx is not None:
+            plain = plain_error(error, self, ctx)
+            if plain is error:
                 raise
-            hint = getattr(error, "param_hint", None), getattr(error, "param", None)
-            if isinstance(error, click.BadParameter):
-                raise click.BadParameter(message, error.ctx or ctx, hint[1], hint[0]) from error
-            raise click.UsageError(message, error.ctx or ctx) from error
+            raise plain from error
 
     def invoke(self, ctx: click.Context) -> Any:
         """Check the command's rules, and run it."""
