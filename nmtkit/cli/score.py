@@ -32,7 +32,7 @@ log = logging.getLogger("nmtkit")
 
 
 @declare_command(
-    rules=[exclusive("--per-word", "--normalize")],
+    rules=[exclusive("--per-word", "--normalize", because="--json writes both", unless="--json")],
     renamed=[Renamed("--raw", "")],
 )
 @click.argument("source", type=FILE, metavar="SRC")
