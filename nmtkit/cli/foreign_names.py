@@ -78,6 +78,12 @@ VALUES = {
 }
 """Option -> value -> its name here."""
 
+SPLIT_VALUES = {
+    "--candidates": "give the file alone, without {}",
+    "--weights": "give the numbers with commas, as in 1,2",
+}
+"""Option that takes numbers behind its value in Marian -> what to do; {} is the first number."""
+
 
 def our_option(name: str, command: click.Command) -> str | None:
     """Return what to give instead of another toolkit's option, or None if that is not known.
