@@ -259,6 +259,12 @@ RENAMED_SETTINGS = {
 }
 """Setting names of nmtkit 0.1, which are still accepted -> their names today."""
 
+FOREIGN_SETTINGS = {
+    "training.dropout": "model.dropout",
+    "training.early_stopping": "training.patience",
+    "training.valid_freq": "training.validate_every",
+}
+"""Setting names of other toolkits, which are refused -> their names here."""
 
 def rename_settings(table: Mapping[str, Any], where: str) -> tuple[dict[str, Any], dict[str, str]]:
     """Replace the setting names of nmtkit 0.1 in a TOML document.
@@ -294,9 +300,26 @@ def parse_section(cls: type[Settings], table: Mapping[str, Any], where: str) -> 
     names = [f.name for f in dataclasses.fields(cls)]  # type: ignore[arg-type]
     for key in table:
         if key not in names:
-            raise ConfigError(f"{where}: there is no setting '{key}'; {suggest_name(key, names)}")
+            section = where.rpartition(": ")[2]
+            known = _suggest_setting(f"{section}.{key}", names)
+            raise ConfigError(f"{where}: there is no setting '{key}'; {known}")
     values = {key: check_type(value, hints[key], f"{where}.{key}") for key, value in table.items()}
     return cls(**values)
+
+
+def _suggest_setting(unknown: str, names: Iterable[str]) -> str:
+    """Return the end of a message about an unknown setting.
+
+    It names the setting that other toolkits call so, or that of the same name in another section.
+
+    :param unknown: "section.key".
+    :param names: the keys of the section.
+    """
+    key = unknown.partition(".")[2]
+    sections = (name for name, cls in SECTIONS.items() if key in typing.get_type_hints(cls))
+    elsewhere = next((f"{section}.{key}" for section in sections), None)
+    setting = FOREIGN_SETTINGS.get(unknown, elsewhere)
+    return f"did you mean '{setting}'?" if setting else suggest_name(key, names)
 
 
 def suggest_name(unknown: str, names: Iterable[str]) -> str:

@@ -9,8 +9,9 @@ MAX_MESSAGE_LENGTH = 1000
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with a noun, whose plural ends in s: "1 thread", "2,000 threads"."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    """Return a number with a noun: "1 thread", "2,000 threads", "3 hypotheses"."""
+    plural = f"{noun[:-2]}es" if noun.endswith("is") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"
 
 
 class NmtkitError(Exception):

@@ -173,6 +173,8 @@ def _no_model_folder(folder: Path) -> str:
             f"{folder}: is a prepared folder, not a model; first train one:"
             f" nmtkit train {folder} -o MODEL"
         )
+    if (parameters := folder / "params.safetensors").exists():
+        return f"{folder}: is a checkpoint; give its model's folder, and --params {parameters}"
     return f"{folder}: no config.toml; is this a folder that 'nmtkit train' made?"
 
 

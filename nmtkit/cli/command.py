@@ -9,7 +9,7 @@ import functools
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, TypeVar, cast
 
@@ -17,7 +17,7 @@ import click
 from click.core import ParameterSource
 
 from nmtkit.cli.console import choose_verbosity
-from nmtkit.cli.joined_values import join_values, refuse_missing_values
+from nmtkit.cli.joined_values import SEPARATOR, join_values, refuse_missing_values
 from nmtkit.cli.old_spellings import Renamed, replace_old_spellings
 from nmtkit.cli.rules import Rule, check, check_pipes
 
@@ -40,7 +40,9 @@ GENERAL = "General"
 class Option(click.Option):
     """An option with its group in the help; `common` ones stand on the first screen.
 
-    Error messages name the environment variable if an invalid value came from it.
+    Error messages name the environment variable if an invalid value came from it. Files and texts
+    given twice are refused: users expect both to be used. Of two numbers or choices the last one
+    counts, and of all options for hardware, so that scripts can append others to a command line.
     """
 
     def __init__(self, *arguments: Any, common: bool = False, **settings: Any) -> None:
@@ -56,6 +58,43 @@ class Option(click.Option):
         if source is ParameterSource.ENVIRONMENT:
             return f"the environment variable {self.envvar}"
         return " / ".join(f"'{spelling}'" for spelling in self.opts)
+
+    @property
+    def _takes_one(self) -> bool:
+        """Whether different values of the option exclude each other."""
+        if self.is_flag or self.multiple or self.group == HARDWARE:
+            return False
+        types = self.type.types if isinstance(self.type, click.Tuple) else [self.type]
+        return any(isinstance(t, click.Path) or t is click.STRING for t in types)
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Let the parser keep all values of an option that takes one, for `consume_value`."""
+        multiple, self.multiple = self.multiple, self.multiple or self._takes_one
+        super().add_to_parser(parser, ctx)
+        self.multiple = multiple
+
+    def consume_value(
+        self, ctx: click.Context, opts: Mapping[str, Any]
+    ) -> tuple[Any, ParameterSource]:
+        """Return the value.
+
+        :raises click.UsageError: the option has two different values.
+        """
+        if self._takes_one and self.name in opts:
+            values = list(dict.fromkeys(opts[self.name]))
+            if len(values) > 1 and not ctx.resilient_parsing:
+                first, second = map(_shown, values[:2])
+                hint = self.get_error_hint(None)
+                message = f"{hint} is given twice, with {first} and with {second}; give it once."
+                raise click.UsageError(message, ctx)
+            opts = {**opts, self.name: values[-1]}
+        return super().consume_value(ctx, opts)
+
+
+def _shown(value: Any) -> str:
+    """Return the value of an option in quotes, or its values."""
+    values = value.split(SEPARATOR) if isinstance(value, str) else value
+    return f"'{' '.join(values)}'"
 
 
 def option(*spellings: str, common: bool = False, **settings: Any) -> Callable[[Any], Any]:
@@ -137,15 +176,12 @@ class Command(click.Command):
             args = join_values(self.params, args, ctx.resilient_parsing)
             return super().parse_args(ctx, args)
         except click.UsageError as error:
-            from nmtkit.cli.usage_errors import plain_message
+            from nmtkit.cli.usage_errors import plain_error
 
-            message = plain_message(error.message, self, ctx)
-            if message == error.message and error.ctx is not None:
+            plain = plain_error(error, self, ctx)
+            if plain is error:
                 raise
-            hint = getattr(error, "param_hint", None), getattr(error, "param", None)
-            if isinstance(error, click.BadParameter):
-                raise click.BadParameter(message, error.ctx or ctx, hint[1], hint[0]) from error
-            raise click.UsageError(message, error.ctx or ctx) from error
+            raise plain from error
 
     def invoke(self, ctx: click.Context) -> Any:
         """Check the command's rules, and run it."""

@@ -1,10 +1,16 @@
 """Values of options, before click parses them: joined to one argument, or missing."""
 
+import re
 from collections.abc import Iterable, Sequence
+from os.path import exists
 
 import click
 
+from nmtkit.cli.foreign_names import SPLIT_VALUES
+
 COUNTS = {1: "one value", 2: "two values", 3: "three values"}
+
+NUMBER = re.compile(r"\d+(\.\d+)?")
 
 SEPARATOR = "\0"
 """Stands between joined values; no argument of a process can hold it."""
@@ -41,6 +47,8 @@ def join_values(
 def refuse_missing_values(parameters: Iterable[click.Parameter], arguments: Sequence[str]) -> None:
     """Refuse an option whose values are missing, so that the next option stands in their place.
 
+    It is also refused if a number follows that it takes in Marian, and no file has that name.
+
     :raises click.UsageError: the message names the option and its values.
     """
     options = {name: option for option in parameters for name in _spellings(option)}
@@ -54,6 +62,10 @@ def refuse_missing_values(parameters: Iterable[click.Parameter], arguments: Sequ
         if len(values) < option.nargs or any(value in options for value in values):
             count = COUNTS.get(option.nargs, f"{option.nargs} values")
             raise click.UsageError(f"'{argument}' takes {count}: {_values(option)}.")
+        following = "".join(arguments[position + 2 : position + 3])
+        if argument in SPLIT_VALUES and NUMBER.fullmatch(following) and not exists(following):
+            remedy = SPLIT_VALUES[argument].format(following)
+            raise click.UsageError(f"'{argument}' takes one value: {_values(option)}; {remedy}.")
 
 
 def _takes_values(option: click.Option) -> bool:

@@ -235,9 +235,9 @@ class OneStdin:
         return None
 
 
-def exclusive(*names: str, because: str = "") -> Exclusive:
-    """Allow at most one of these options."""
-    return Exclusive(names, because)
+def exclusive(*names: str, because: str = "", unless: str = "") -> Exclusive:
+    """Allow at most one of these options; allow several if the option `unless` is given."""
+    return Exclusive(names, because, unless=unless)
 
 
 def one_of(*names: str, unless: str = "") -> Exclusive:

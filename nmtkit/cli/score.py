@@ -32,7 +32,7 @@ log = logging.getLogger("nmtkit")
 
 
 @declare_command(
-    rules=[exclusive("--per-word", "--normalize")],
+    rules=[exclusive("--per-word", "--normalize", because="--json writes both", unless="--json")],
     renamed=[Renamed("--raw", "")],
 )
 @click.argument("source", type=FILE, metavar="SRC")
@@ -135,7 +135,7 @@ def command(
                 totals.add(score)
                 line = (_json if as_json else _numbers)(score, per_word, normalize)
                 results.write(f"{line}\n")
-            log.info("%s", totals.summary("lines" if target is None else "pairs"))
+            log.info("%s", totals.summary("line" if target is None else "pair"))
 
 
 def _warn_if_swapped(ensemble: "Ensemble", source: str, target: str, tokenized: bool) -> None:

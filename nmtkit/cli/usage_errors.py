@@ -5,6 +5,8 @@ from collections.abc import Iterable
 
 import click
 
+from nmtkit.cli.foreign_names import VALUES, our_option
+
 UNEXPECTED = re.compile(r"Got unexpected extra arguments? \((?P<words>.*)\)", re.DOTALL)
 NOT_A_NUMBER = re.compile(
     r"(?P<value>.*) is not a valid (?P<kind>integer|float)( range)?\.", re.DOTALL
@@ -13,6 +15,40 @@ TOO_SMALL = re.compile(r"(?P<value>\S+) is not in the range x(?P<sign>>=?)(?P<le
 OUT_OF_RANGE = re.compile(
     r"(?P<value>\S+) is not in the range (?P<least>[^<\s]+)<(?P<sign>=?)x<=(?P<most>\S+)\."
 )
+NO_CHOICE = re.compile(r"'(?P<value>.*)' is not one of .*", re.DOTALL)
+
+NEVER_SUGGESTED = ("--force",)
+"""Options that do harm if they are given by mistake, however similar they are to a wrong one."""
+
+
+def plain_error(
+    error: click.UsageError, command: click.Command, context: click.Context
+) -> click.UsageError:
+    """Return an error of click in plain words, and with its context."""
+    context = error.ctx or context
+    if isinstance(error, click.NoSuchOption):
+        if ours := our_option(error.option_name, command):
+            message = f"{error.message.removesuffix('.')}; did you mean '{ours}'?"
+            return click.UsageError(message, context)
+        similar = [name for name in error.possibilities or () if name not in NEVER_SUGGESTED]
+        return click.NoSuchOption(error.option_name, error.message, similar, context)
+    message = plain_message(error.message, command, context)
+    if isinstance(error, click.BadParameter):
+        ours = _our_value(message, error.param)
+        message = f"{message.removesuffix('.')}; did you mean '{ours}'?" if ours else message
+    if message == error.message and error.ctx is not None:
+        return error
+    if isinstance(error, click.BadParameter):
+        return click.BadParameter(message, context, error.param, error.param_hint)
+    return click.UsageError(message, context)
+
+
+def _our_value(message: str, parameter: click.Parameter | None) -> str | None:
+    """Return the name of a value that another toolkit calls otherwise, or None."""
+    found = NO_CHOICE.fullmatch(message)
+    if not (found and parameter):
+        return None
+    return VALUES.get(parameter.opts[-1], {}).get(found["value"])
 
 
 def plain_message(message: str, command: click.Command, context: click.Context) -> str:

@@ -96,14 +96,14 @@ class Totals:
         """The exponential of `cost_per_token`; infinite if it overflows."""
         return math.exp(self.cost_per_token) if self.cost_per_token < 700 else math.inf
 
-    def summary(self, unit: str = "pairs") -> str:
+    def summary(self, unit: str = "pair") -> str:
         """Format the totals in one line for the log.
 
-        :param unit: "pairs", or "lines" of text without a source.
+        :param unit: "pair", or "line" of text without a source.
         """
         cost_per_pair = -self.log_prob / self.pairs if self.pairs else 0.0
         return (
-            f"{counted(self.pairs, unit.removesuffix('s'))}, {self.tokens} target tokens (</s>"
+            f"{counted(self.pairs, unit)}, {self.tokens} target tokens (</s>"
             f" counted): cost per token {self.cost_per_token:.4f}, per sentence"
             f" {cost_per_pair:.4f} (natural log), perplexity {self.perplexity:.4f}"
         )

@@ -142,7 +142,7 @@ class Rescorer:
     def summary(self) -> list[str]:
         """Return one line per feature with the cost and the unknown tokens of the hypotheses."""
         return [
-            f"{name}: {totals.summary('hypotheses')}; {totals.unknown} tokens unknown"
+            f"{name}: {totals.summary('hypothesis')}; {counted(totals.unknown, 'token')} unknown"
             for name, totals in zip(self.names, self.totals, strict=True)
         ]
 

@@ -19,6 +19,9 @@ from nmtkit.errors import ConfigError
 from nmtkit.training.initial_model import InitialModel, settings_of
 from nmtkit.training.schedule import Schedule
 
+OTHER_FORMATS = (".yml", ".yaml", ".json")
+"""Endings of files in which other toolkits have their settings."""
+
 
 def make_config(
     recipe: str | None = None,
@@ -37,6 +40,9 @@ def make_config(
     renamed: dict[str, str] = {}
     if config_file is not None:
         where = str(config_file)
+        if Path(config_file).suffix in OTHER_FORMATS:
+            shown = "as 'nmtkit train --show-config' prints them"
+            raise ConfigError(f"{where}: settings are in TOML, {shown}")
         from_file, renamed = rename_settings(read_toml(config_file), where)
         if "base" in from_file and not recipe:
             table = {}

@@ -138,10 +138,6 @@ def test_every_option_reaches_the_manifest(
     options += ["--glossary", "x+", "--vocabulary-threshold", "2"]
     nmtkit(
         "prepare",
-        "-s",
-        "en",
-        "-t",
-        "fr",
         *train,
         *options,
         "--invalid",

@@ -1,5 +1,6 @@
 """`nmtkit score` through the real command line."""
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -82,8 +83,12 @@ def test_output_goes_to_its_file(score, tmp_path):
     assert "--force" in score("-o", tmp_path / "scores", status=1).stderr
 
 
-def test_per_word_and_normalize_exclude_each_other(score):
-    score("--per-word", "--normalize", status=2)
+def test_per_word_and_normalize_exclude_each_other_but_in_json(score):
+    assert "--json writes both" in score("--per-word", "--normalize", status=2).stderr
+    for line in score("--per-word", "--normalize", "--json").stdout.splitlines():
+        record = json.loads(line)
+        mean = sum(record["word_log_probs"]) / record["tokens"]
+        assert record["normalized"] == pytest.approx(mean)
 
 
 @pytest.mark.parametrize("command", ["score", "align"])

@@ -71,7 +71,7 @@ def test_a_list_is_written_with_one_more_feature(nmtkit, language_model, nbest):
     text = "un deux\nun deux\n\nbonjour trois\n"
     expected = numbers(nmtkit("score", "-m", language_model, "--tokenized", "-", input=text))
     assert scores == pytest.approx(expected, abs=2e-5)
-    assert "CSLM0: 3 hypotheses" in result.stderr and "; 1 tokens unknown" in result.stderr
+    assert "CSLM0: 3 hypotheses" in result.stderr and "; 1 token unknown" in result.stderr
 
 
 def test_count_unknown_adds_a_feature(nmtkit, language_model, nbest):

@@ -123,6 +123,8 @@ def test_old_names_in_a_model_folder_give_no_warning(caplog):
         ({"xyz": {}}, "no section 'xyz'; known are: data, model, search, text, training"),
         ({"training": {"learning_rat": 1.0}}, "'learning_rat'; did you mean 'learning_rate'?"),
         ({"model": {"hiden": 5}}, "'hiden'; did you mean 'hidden'?"),
+        ({"training": {"batch_size": 5}}, "'batch_size'; did you mean 'data.batch_size'?"),
+        ({"training": {"early_stopping": 5}}, "did you mean 'training.patience'?"),
         ({"data": {"zzz": 5}}, "'zzz'; known are: batch_size, batch_unit, bpe_dropout"),
         ({"model": {"type": "rnsearch"}}, "no model 'rnsearch'; did you mean 'rnnsearch'?"),
         ({"training": {"seed": "one"}}, "training.seed: expected a whole number, not 'one'"),

@@ -55,3 +55,4 @@ def test_lack_of_memory_is_recognised_from_python_and_torch():
 
 def test_a_number_has_its_noun_and_is_readable() -> None:
     assert [counted(n, "pair") for n in (0, 1, 29_000)] == ["0 pairs", "1 pair", "29,000 pairs"]
+    assert [counted(n, "hypothesis") for n in (1, 2)] == ["1 hypothesis", "2 hypotheses"]

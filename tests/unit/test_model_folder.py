@@ -152,6 +152,14 @@ def test_a_folder_without_a_config_is_reported(tmp_path):
             load_model(folder)
 
 
+def test_the_folder_of_a_checkpoint_is_answered_by_its_parameters(tmp_path):
+    parameters = tmp_path / "model" / "checkpoints" / "00000200" / "params.safetensors"
+    parameters.parent.mkdir(parents=True)
+    parameters.touch()
+    with pytest.raises(ModelError, match=f"is a checkpoint; .* --params {parameters}"):
+        load_model(parameters.parent)
+
+
 def test_a_later_format_is_refused(model_folder):
     text = (model_folder / "config.toml").read_text()
     (model_folder / "config.toml").write_text(text.replace("format = 2", "format = 3\nnews = 1"))

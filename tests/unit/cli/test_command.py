@@ -137,3 +137,48 @@ def test_one_meaning_has_one_spelling() -> None:
 def test_general_options_come_last() -> None:
     text = help_text("train", "--help-all")
     assert text.index("Input and output:") < text.index("Hardware:") < text.index(f"{GENERAL}:")
+
+
+REPEATED = [
+    (["prepare", "--dev", "a.en", "a.fr", "--dev", "b.tsv"], "'a.en a.fr' and with 'b.tsv'"),
+    (["optimize", "model", "--dev", "a", "b", "--dev", "a", "c"], "'a b' and with 'a c'"),
+    (
+        ["translate", "-m", "model", "--params", "best", "--params", "last"],
+        "'best' and with 'last'",
+    ),
+    (["translate", "-m", "model", "--terms", "a.tsv", "--terms=b.tsv"], "'a.tsv' and with 'b.tsv'"),
+    (["train", "prepared", "-c", "a.toml", "--config", "b.toml"], "'a.toml' and with 'b.toml'"),
+    (["align", "-m", "a", "-mb", "src", "tgt"], "'-m' / '--model' is given twice, with 'a'"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "part"), REPEATED, ids=[part for _, part in REPEATED])
+def test_two_files_or_texts_of_one_option_are_refused(arguments: list[str], part: str) -> None:
+    result = CliRunner().invoke(cli, arguments, prog_name="nmtkit")
+    assert result.exit_code == 2
+    assert part in result.stderr and "is given twice" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "values"),
+    [
+        (["--beam", "5", "-b", "10"], {"beam": 10}),
+        (["--beam-mode", "shrinking", "--beam-mode", "bounded"], {"beam_mode": "bounded"}),
+        (["--device", "cuda", "--device", "cpu"], {"device": "cpu"}),
+        (["--threads", "2", "--threads", "1"], {"threads": 1}),
+        (["--terms", "a.tsv", "--terms", "a.tsv"], {"terms": "a.tsv"}),
+        (["--segment", "random", "--segment"], {"segment": "confidence"}),
+        (["-m", "other"], {"models": ("model", "other")}),
+        (["--fast", "--fast", "-q", "-q"], {"fast": True}),
+    ],
+)
+def test_scripts_may_append_options(arguments: list[str], values: dict[str, object]) -> None:
+    command = LEAVES["translate",]
+    context = command.make_context("translate", ["-m", "model", *arguments])
+    assert {name: context.params[name] for name in values} == values
+
+
+def test_the_later_of_two_opposite_flags_counts() -> None:
+    needed = ["-s", "en", "-t", "fr", "--train", "a", "-o", "out"]
+    context = LEAVES["prepare",].make_context("prepare", [*needed, "--no-nfc", "--nfc"])
+    assert context.params["nfc"] is True

@@ -34,7 +34,7 @@ def command(train: object, dev: object, output: str | None, rest: object) -> Non
         ("-o x --train - b --dev d", ((["-", "b"],), ["d"], "x", ())),
         ("--train=a b", ((["a", "b"],), None, None, ())),
         ("--train a -- b --dev", ((["a"],), None, None, ("b", "--dev"))),
-        ("--dev a --dev b", ((), ["b"], None, ())),
+        ("--dev a --dev a", ((), ["a"], None, ())),
     ],
 )
 def test_values_end_at_the_next_option(line: str, expected: object) -> None:
@@ -48,6 +48,7 @@ def test_values_end_at_the_next_option(line: str, expected: object) -> None:
         ("--train", "Option '--train' requires an argument."),
         ("--train -o x", "Option '--train' requires an argument."),
         ("--dev a b c", "Invalid value for '--dev': too many."),
+        ("--dev a --dev b c", "'--dev' is given twice, with 'a' and with 'b c'; give it once."),
     ],
 )
 def test_wrong_values_are_wrong_usage(line: str, message: str) -> None:

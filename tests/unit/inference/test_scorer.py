@@ -223,7 +223,7 @@ def test_unknown_words_are_counted(scorer):
     for score in scores:
         totals.add(score)
     assert totals.unknown == 3
-    assert totals.summary("lines").startswith("3 lines, 8 target tokens")
+    assert totals.summary("line").startswith("3 lines, 8 target tokens")
 
 
 def test_totals_are_those_of_the_tokens():

@@ -95,7 +95,7 @@ def test_a_hypothesis_is_scored_once_per_sentence(scorers, entries, monkeypatch)
     assert rescorer.totals[0].pairs == 4 and rescorer.totals[0].unknown == 1
     [message] = rescorer.summary()
     assert message.startswith("RNN0: 4 hypotheses, 12 target tokens")
-    assert message.endswith("; 1 tokens unknown")
+    assert message.endswith("; 1 token unknown")
 
 
 def test_a_window_has_whole_sentences(scorers, entries):
