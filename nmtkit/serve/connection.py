@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from operator import itemgetter
 from typing import Any
 
 import h11
@@ -76,27 +77,44 @@ class LimitsWriting(asyncio.Protocol):
         self._writing.stop()
 
 
+class ConnectionState(ServerState):
+    """What uvicorn's connections share.
+
+    :param room: connections that can be open.
+    """
+
+    def __init__(self, room: int) -> None:
+        super().__init__()
+        self.room = room
+
+
 class TimedConnection(LimitsWriting, H11Protocol):
     """Uvicorn's connection, closed if it does nothing while no request of it is being answered.
 
     Without it a client that sends nothing, or half a header, holds its connection for ever; so do
     one that sends on the body of a request that was refused, and one that does not read its answer.
     The time for the body of another request is a limit of its endpoint.
+
+    If there is no room for more connections, a new one replaces the one that has waited longest for
+    a request, so that `/health` is answered however many connections do nothing.
     """
 
     def __init__(
         self,
         config: Config,
-        server_state: ServerState,
+        server_state: ConnectionState,
         app_state: dict[str, Any],
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
+        self._room = server_state.room
         self._timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a request."""
         super().connection_made(transport)
+        if len(self.connections) > self._room:
+            self._close_longest_waiting()
         transport.set_write_buffer_limits(high=0)  # `pause_writing` as soon as something waits
         self.watch_writing(transport)
         self.app_state = {**self.app_state, "transport": transport}
@@ -122,6 +140,17 @@ class TimedConnection(LimitsWriting, H11Protocol):
                           h11.Data(data=body), h11.EndOfMessage()):  # fmt: skip
                 self.transport.write(self.conn.send(event) or b"")
         self.transport.close()
+
+    def _close_longest_waiting(self) -> None:
+        waiting = [
+            (one._timer.when(), one)
+            for one in self.connections
+            if isinstance(one, TimedConnection)
+            and one._timer is not None
+            and not one.transport.is_closing()
+        ]
+        if waiting:
+            min(waiting, key=itemgetter(0))[1].timeout_keep_alive_handler()
 
     def _set_timer(self) -> None:
         """Let the timer run as long as a request is awaited; it does not begin anew meanwhile."""

@@ -16,6 +16,7 @@ from nmtkit.serve.journal import Journal
 from nmtkit.serve.keys import Keys
 from nmtkit.serve.languages import Languages
 from nmtkit.serve.metrics import Metrics
+from nmtkit.serve.open_files import room_for_connections
 from nmtkit.serve.places import Places
 from nmtkit.serve.rates import RateLimit
 from nmtkit.serve.settings import ServerSettings
@@ -33,7 +34,8 @@ MAX_NAME = 100
 class Service:
     """What all endpoints share.
 
-    answering: requests whose answer is not sent yet.
+    answering: requests whose answer is not sent yet. room: connections that can be open: half of
+    them are served, the others wait for their request, are refused, or ask for `/health`.
 
     :param settings: of the server.
     :raises DataError: the file of keys cannot be read.
@@ -46,11 +48,25 @@ class Service:
         self.engine = Engine(settings.models, settings.limits, self.journal, self.metrics)
         self.languages = Languages(settings.models.folders)
         self.is_draining = False
-        self.places = Places(settings.limits.connections)
+        self.room = room_for_connections(2 * settings.limits.connections, settings.models)
+        self.places = Places(self._served_connections())
         self.answering = 0
         self._rates = RateLimit(settings.limits.rate)
         self._keys: Keys | None = None
         self.read_keys()
+
+    def _served_connections(self) -> int:
+        """Return the number of connections that are served: as many as set, if there is room."""
+        wanted = self.limits.connections
+        served = min(wanted, self.room // 2)
+        if served < wanted:
+            self.journal.write(
+                "fewer_connections",
+                connections=served,
+                reason=f"the limit of open files has no room for {wanted}; raise it (ulimit -n), or"
+                " lower --max-connections",
+            )
+        return served
 
     def read_keys(self) -> None:
         """Read the file of keys, if there is one, again.
