@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from nmtkit.serve.errors import JobCancelled, RequestError, stopping
+from nmtkit.serve.exchange import Exchange
 from nmtkit.serve.json_response import ASCIIResponse
 from nmtkit.serve.service import Service
 
@@ -63,8 +64,10 @@ class Entrance:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or a WebSocket."""
         if scope["type"] == "http":
+            exchange = Exchange(scope, receive, send)
             with self._service.answer():
-                await self._answer_http(scope, receive, send)
+                await self._answer_http(scope, exchange.receive, exchange.send)
+            await exchange.end()
         elif scope["type"] == "websocket":
             await self._answer_websocket(scope, receive, send)
         else:

@@ -403,6 +403,7 @@ HEADER = b"POST /translate HTTP/1.1\r\nhost: localhost\r\n"
 
 def test_a_connection_without_a_request_is_closed(model, monkeypatch):
     monkeypatch.setattr("nmtkit.serve.connection.HEADER_SECONDS", 0.5)
+    monkeypatch.setattr("nmtkit.serve.exchange.DISCARD_SECONDS", 0.5)
     whole = b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n"
     refused = b"GET /translate HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9999\r\n\r\n"
     with running(model) as server:
