@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from nmtkit.serve.errors import RequestError
-from nmtkit.serve.fields import Fields, clean, number_field, read_fields, text_field
+from nmtkit.serve.fields import Fields, clean, number_field, text_field
 from nmtkit.serve.job import LineResult, Pair
 from nmtkit.serve.json_response import ASCIIResponse
 from nmtkit.serve.languages import MIN_CONFIDENCE, as_detection, detect, load_identifier, name_of
@@ -58,7 +58,7 @@ class LibreTranslate:
     async def translate(self, request: Request) -> Response:
         """Translate a text, or each text of a list."""
         service = self._service
-        fields = await read_fields(request, service.limits)
+        fields = await service.bodies.fields(request)
         client = service.admit(request, fields)
         texts, is_list = _texts(fields)
         alternatives = number_field(fields, "alternatives", service.limits.alternatives)
@@ -129,7 +129,7 @@ class LibreTranslate:
     async def detect(self, request: Request) -> Response:
         """Detect the language of a text."""
         service = self._service
-        fields = await read_fields(request, service.limits)
+        fields = await service.bodies.fields(request)
         service.admit(request, fields)
         text = text_field(fields, "q")
         service.check_size([text], [])

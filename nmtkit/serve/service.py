@@ -10,7 +10,7 @@ from starlette.requests import HTTPConnection, Request
 
 from nmtkit.serve.engine import Engine
 from nmtkit.serve.errors import JobCancelled, RequestError, stopping
-from nmtkit.serve.fields import clean, flag_field, text_field
+from nmtkit.serve.fields import Bodies, clean, flag_field, text_field
 from nmtkit.serve.job import Job, LineResult
 from nmtkit.serve.journal import Journal
 from nmtkit.serve.keys import Keys
@@ -48,6 +48,7 @@ class Service:
         self.engine = Engine(settings.models, settings.limits, self.journal, self.metrics)
         self.languages = Languages(settings.models.folders)
         self.is_draining = False
+        self.bodies = Bodies(settings.limits)
         self.room = room_for_connections(2 * settings.limits.connections, settings.models)
         self.places = Places(self._served_connections())
         self.answering = 0
@@ -75,6 +76,11 @@ class Service:
         """
         if self.settings.keys is not None:
             self._keys = Keys.read(self.settings.keys)
+
+    def drain(self) -> None:
+        """Refuse new requests, and those whose body is not complete: the server stops."""
+        self.is_draining = True
+        self.bodies.stop()
 
     @property
     def needs_keys(self) -> bool:
