@@ -14,6 +14,9 @@ from uvicorn.server import ServerState
 HEADER_SECONDS = 10.0
 """Time for the header of a request, from the connection or from the first byte after an answer."""
 
+PROBE_SECONDS = 0.5
+"""Time after which a client that sends no more is asked whether it waits for its answer."""
+
 WRITE_SECONDS = 30.0
 """Time in which a client must read something of what waits for it."""
 
@@ -124,6 +127,31 @@ class TimedConnection(LimitsWriting, H11Protocol):
         """Read a part of a request, or hand the connection over to a WebSocket."""
         super().data_received(data)
         self._set_timer()
+
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """Return whether the client, which sends no more, may wait for the answer to a request.
+
+        It may have closed only its own half of the connection, as HTTP allows.
+        """
+        cycle = self.cycle
+        if cycle is None or cycle.more_body or cycle.response_complete:
+            return False
+        if self.scope["http_version"] == "1.0":  # it does not know the probe
+            return False
+        cycle.keep_alive = False
+        self.loop.call_later(PROBE_SECONDS, self._probe)
+        return True
+
+    def _probe(self) -> None:
+        """Find out whether the client is still there, again and again until its answer begins.
+
+        A client that waits skips this interim answer; the system of one that has left replies with
+        a reset, which ends the connection at the next write.
+        """
+        if self.conn.our_state is h11.SEND_RESPONSE and not self.transport.is_closing():
+            probe = h11.InformationalResponse(status_code=100, headers=[], reason="Continue")
+            self.transport.write(self.conn.send(probe) or b"")
+            self.loop.call_later(PROBE_SECONDS, self._probe)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End."""
