@@ -98,8 +98,8 @@ class TimedConnection(LimitsWriting, H11Protocol):
     one that sends on the body of a request that was refused, and one that does not read its answer.
     The time for the body of another request is a limit of its endpoint.
 
-    If there is no room for more connections, a new one replaces the one that has waited longest for
-    a request, so that `/health` is answered however many connections do nothing.
+    If there is no room for more connections, a new one replaces the one whose time to send a
+    request ends first, so that `/health` is answered however many connections do nothing.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class TimedConnection(LimitsWriting, H11Protocol):
         """Begin to wait for a request."""
         super().connection_made(transport)
         if len(self.connections) > self._room:
-            self._close_longest_waiting()
+            self._close_one_that_waits()
         transport.set_write_buffer_limits(high=0)  # `pause_writing` as soon as something waits
         self.watch_writing(transport)
         self.app_state = {**self.app_state, "transport": transport}
@@ -169,14 +169,13 @@ class TimedConnection(LimitsWriting, H11Protocol):
                 self.transport.write(self.conn.send(event) or b"")
         self.transport.close()
 
-    def _close_longest_waiting(self) -> None:
-        waiting = [
-            (one._timer.when(), one)
-            for one in self.connections
-            if isinstance(one, TimedConnection)
-            and one._timer is not None
-            and not one.transport.is_closing()
-        ]
+    def _close_one_that_waits(self) -> None:
+        waiting: list[tuple[float, TimedConnection]] = []
+        for one in self.connections:
+            if isinstance(one, TimedConnection) and not one.transport.is_closing():
+                timer = one._timer or one.timeout_keep_alive_task
+                if timer is not None:
+                    waiting.append((timer.when(), one))
         if waiting:
             min(waiting, key=itemgetter(0))[1].timeout_keep_alive_handler()
 

@@ -67,6 +67,9 @@ def test_connections_that_do_nothing_give_way(
             stack.enter_context(socket.create_connection(("127.0.0.1", server.port), 10))
             for _ in range(20)
         ]
+        for _ in range(20):
+            client = stack.enter_context(httpx.Client(base_url=server.url))
+            assert client.get("/health").status_code == 200
         clients = [stack.enter_context(httpx.Client(base_url=server.url)) for _ in range(5)]
         statuses = [client.get("/languages").status_code for client in clients]
         assert statuses == [200, 200, 200, 503, 503]
