@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -125,16 +125,16 @@ class Service:
             raise
         return client
 
-    def check_size(self, texts: Iterable[str], lines: Sequence[str]) -> None:
+    def check_size(self, texts: Iterable[str], lines: int) -> None:
         """Raise RequestError if a request has too many characters or lines."""
         characters = sum(map(len, texts))
         if characters > self.limits.characters:
             self.metrics.rejected.add("characters")
             sentence = f"{characters} characters; at most {self.limits.characters} at once"
             raise RequestError(413, sentence)
-        if len(lines) > self.limits.lines:
+        if lines > self.limits.lines:
             self.metrics.rejected.add("lines")
-            raise RequestError(413, f"{len(lines)} lines; at most {self.limits.lines} at once")
+            raise RequestError(413, f"{lines} lines; at most {self.limits.lines} at once")
 
     def task(self, fields: Mapping[str, Any], task: Task) -> Task:
         """Return a task with what the fields of a request ask for: terms, glossary, confidence.

@@ -73,7 +73,7 @@ class XmlRpc:
         client = service.admit(request, {**query, **fields})
         pair = pair_of_query(service, query)
         text = " ".join(clean(fields["text"]).split("\n"))  # mosesserver translates one line
-        service.check_size([text], [text])
+        service.check_size([text], 1)
         n_best = fields.get("nbest", 0)
         if type(n_best) is not int or not 0 <= n_best <= service.limits.alternatives:
             raise RequestError(400, f"nbest is not from 0 to {service.limits.alternatives}")
