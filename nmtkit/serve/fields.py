@@ -104,10 +104,10 @@ async def bounded(request: Request, maximum: int) -> AsyncGenerator[bytes, None]
     :raises RequestError: it has more bytes than allowed.
     """
     length = request.headers.get("content-length", "0")
-    if len(length) > 18 or not length.isascii() or not length.isdigit():
+    if not length.isascii() or not length.isdigit():
         raise RequestError(400, "Content-Length is no number")
     too_large = RequestError(413, f"the request has more than {maximum} bytes; send less at once")
-    if int(length) > maximum:
+    if len(length) > 18 or int(length) > maximum:
         raise too_large
     size = 0
     async for part in request.stream():
