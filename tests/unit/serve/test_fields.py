@@ -25,3 +25,9 @@ def test_the_rest_of_a_body_is_not_waited_for_when_the_server_stops(
         assert slow.recv(4096).startswith(b"HTTP/1.1 503 ")
         server.wait_until(lambda: server.server.should_exit)
         assert [event["status"] for event in server.events("request")] == [503]
+
+
+def test_json_may_begin_with_a_byte_order_mark(hosts: FakeHosts, tmp_path: Path) -> None:
+    body = '\ufeff{"q": "a", "source": "en", "target": "fr"}'.encode()
+    with running(tmp_path) as server:
+        assert server.http.post("/translate", content=body).json() == {"translatedText": "A"}
