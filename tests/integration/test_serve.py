@@ -563,7 +563,8 @@ def test_a_model_that_cannot_be_loaded_is_one_sentence(model, tmp_path, nmtkit):
         assert word in nmtkit("serve", *arguments, status=1).stderr
 
 
-def test_signals_of_the_real_command(model):
+def test_signals_of_the_real_command(model, monkeypatch):
+    monkeypatch.setenv("PYTHONWARNINGS", "error")
     command = [sys.executable, "-m", "nmtkit", "serve", str(model), "--port", "0", "--threads", "1"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
@@ -580,7 +581,7 @@ def test_signals_of_the_real_command(model):
         os.kill(process.pid, signal.SIGTERM)
         rest = process.stderr.read()
     assert process.returncode == 0
-    assert '"stopping"' in rest and "Traceback" not in rest
+    assert '"stopping"' in rest and "Traceback" not in rest and "Warning" not in rest
 
 
 def test_a_low_limit_of_open_files_leaves_health_and_the_log(model, tmp_path):
