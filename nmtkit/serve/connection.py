@@ -98,8 +98,8 @@ class TimedConnection(LimitsWriting, H11Protocol):
     one that sends on the body of a request that was refused, and one that does not read its answer.
     The time for the body of another request is a limit of its endpoint.
 
-    If there is no room for more connections, a new one replaces the one whose time to send a
-    request ends first, so that `/health` is answered however many connections do nothing.
+    If there is no room for more connections, a new one replaces the next that would be closed
+    without a request, so that `/health` is answered however many connections do nothing.
     """
 
     def __init__(
