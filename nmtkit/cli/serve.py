@@ -55,7 +55,7 @@ def command(
         from nmtkit.serve.keys import add_key
 
         with open_output(output) as file:
-            file.write(f"{add_key(Path(str(keys)), new_key)}\n")
+            add_key(Path(str(keys)), new_key, file)
         return
     from nmtkit.serve.server import check_models, serve
 

@@ -17,11 +17,16 @@ def parse_natural(text: str) -> int | None:
 
 
 def parse_json(text: str) -> Any:
-    """Parse a JSON text.
+    """Parse a JSON text, which may begin with a byte order mark.
 
-    :raises ValueError: the text is not JSON, or is nested too deeply.
+    :raises ValueError: the text is not JSON, has a number of too many digits, or is nested too
+        deeply.
     """
     try:
-        return json.loads(text)
+        return json.loads(text.removeprefix("\ufeff"))
     except RecursionError:
         raise ValueError("nested too deeply to be read") from None
+    except json.JSONDecodeError:
+        raise
+    except ValueError:  # its message names a function of Python
+        raise ValueError("a number has too many digits") from None

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from operator import itemgetter
 from typing import Any
 
 import h11
@@ -12,6 +13,9 @@ from uvicorn.server import ServerState
 
 HEADER_SECONDS = 10.0
 """Time for the header of a request, from the connection or from the first byte after an answer."""
+
+PROBE_SECONDS = 0.5
+"""Time after which a client that sends no more is asked whether it waits for its answer."""
 
 WRITE_SECONDS = 30.0
 """Time in which a client must read something of what waits for it."""
@@ -76,27 +80,44 @@ class LimitsWriting(asyncio.Protocol):
         self._writing.stop()
 
 
+class ConnectionState(ServerState):
+    """What uvicorn's connections share.
+
+    :param room: connections that can be open.
+    """
+
+    def __init__(self, room: int) -> None:
+        super().__init__()
+        self.room = room
+
+
 class TimedConnection(LimitsWriting, H11Protocol):
     """Uvicorn's connection, closed if it does nothing while no request of it is being answered.
 
     Without it a client that sends nothing, or half a header, holds its connection for ever; so do
     one that sends on the body of a request that was refused, and one that does not read its answer.
     The time for the body of another request is a limit of its endpoint.
+
+    If there is no room for more connections, a new one replaces the next that would be closed
+    without a request, so that `/health` is answered however many connections do nothing.
     """
 
     def __init__(
         self,
         config: Config,
-        server_state: ServerState,
+        server_state: ConnectionState,
         app_state: dict[str, Any],
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
+        self._room = server_state.room
         self._timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a request."""
         super().connection_made(transport)
+        if len(self.connections) > self._room:
+            self._close_one_that_waits()
         transport.set_write_buffer_limits(high=0)  # `pause_writing` as soon as something waits
         self.watch_writing(transport)
         self.app_state = {**self.app_state, "transport": transport}
@@ -106,6 +127,31 @@ class TimedConnection(LimitsWriting, H11Protocol):
         """Read a part of a request, or hand the connection over to a WebSocket."""
         super().data_received(data)
         self._set_timer()
+
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """Return whether the client, which sends no more, may wait for the answer to a request.
+
+        It may have closed only its own half of the connection, as HTTP allows.
+        """
+        cycle = self.cycle
+        if cycle is None or cycle.more_body or cycle.response_complete:
+            return False
+        if self.scope["http_version"] == "1.0":  # it does not know the probe
+            return False
+        cycle.keep_alive = False
+        self.loop.call_later(PROBE_SECONDS, self._probe)
+        return True
+
+    def _probe(self) -> None:
+        """Find out whether the client is still there, again and again until its answer begins.
+
+        A client that waits skips this interim answer; the system of one that has left replies with
+        a reset, which ends the connection at the next write.
+        """
+        if self.conn.our_state is h11.SEND_RESPONSE and not self.transport.is_closing():
+            probe = h11.InformationalResponse(status_code=100, headers=[], reason="Continue")
+            self.transport.write(self.conn.send(probe) or b"")
+            self.loop.call_later(PROBE_SECONDS, self._probe)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End."""
@@ -122,6 +168,16 @@ class TimedConnection(LimitsWriting, H11Protocol):
                           h11.Data(data=body), h11.EndOfMessage()):  # fmt: skip
                 self.transport.write(self.conn.send(event) or b"")
         self.transport.close()
+
+    def _close_one_that_waits(self) -> None:
+        waiting: list[tuple[float, TimedConnection]] = []
+        for one in self.connections:
+            if isinstance(one, TimedConnection) and not one.transport.is_closing():
+                timer = one._timer or one.timeout_keep_alive_task
+                if timer is not None:
+                    waiting.append((timer.when(), one))
+        if waiting:
+            min(waiting, key=itemgetter(0))[1].timeout_keep_alive_handler()
 
     def _set_timer(self) -> None:
         """Let the timer run as long as a request is awaited; it does not begin anew meanwhile."""

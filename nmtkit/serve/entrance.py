@@ -1,10 +1,11 @@
 """What every request passes: names and origins, headers of safety, the log, errors as sentences."""
 
+import re
 import time
 from collections.abc import Mapping, MutableMapping
 from ipaddress import ip_address
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -13,6 +14,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from nmtkit.serve.errors import JobCancelled, RequestError, stopping
+from nmtkit.serve.exchange import Exchange
 from nmtkit.serve.json_response import ASCIIResponse
 from nmtkit.serve.service import Service
 
@@ -41,6 +43,9 @@ CLOSED = 499
 
 PREFLIGHT_SECONDS = "600"
 
+_ADDRESS = re.compile(rb"https?://([^/]*)(/.*)?", re.IGNORECASE | re.DOTALL)
+"""What a request for a proxy names: an address with a host, and perhaps a path."""
+
 
 class Entrance:
     """Middleware around all endpoints.
@@ -62,9 +67,12 @@ class Entrance:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or a WebSocket."""
+        scope = _with_path(scope)
         if scope["type"] == "http":
+            exchange = Exchange(scope, receive, send)
             with self._service.answer():
-                await self._answer_http(scope, receive, send)
+                await self._answer_http(scope, exchange.receive, exchange.send)
+            await exchange.end()
         elif scope["type"] == "websocket":
             await self._answer_websocket(scope, receive, send)
         else:
@@ -86,6 +94,10 @@ class Entrance:
         address or by a name of its own that leads there.
         """
         host = headers.get("host", "")
+        if self._hosts and not host:
+            return RequestError(
+                403, "the request names no host, so it may not be for this server; send Host"
+            )
         name = (urlsplit(f"//{host}").hostname if _is_host(host) else None) or ""
         if self._hosts and name.lower() not in self._hosts:
             return RequestError(403, "this server has another name; see --allow-host")
@@ -207,6 +219,19 @@ def endpoint_of(scope: Scope) -> str:
     """Return the path of the route that answers, without what a client puts into it."""
     route = scope.get("route")
     return str(getattr(route, "path", "other"))
+
+
+def _with_path(scope: Scope) -> Scope:
+    """Return a request with a path, whether its client gave that or, as to a proxy, an address.
+
+    Then the host is that of the address, whatever the header says (RFC 9112, 3.2.2).
+    """
+    address = _ADDRESS.fullmatch(scope.get("raw_path", b""))
+    if address is None:
+        return scope
+    host, path = address[1], address[2] or b"/"
+    headers = [(b"host", host), *(one for one in scope["headers"] if one[0] != b"host")]
+    return {**scope, "raw_path": path, "path": unquote(path.decode("ascii")), "headers": headers}
 
 
 def _is_host(host: str) -> bool:

@@ -12,7 +12,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect, Request
 
 from nmtkit.io.safe_json import parse_json
-from nmtkit.serve.errors import JobCancelled, RequestError
+from nmtkit.serve.errors import JobCancelled, RequestError, stopping
 from nmtkit.serve.settings import Limits
 
 Result = TypeVar("Result")
@@ -38,40 +38,64 @@ class Upload(NamedTuple):
 Fields = dict[str, Any]
 
 
-async def read_fields(request: Request, limits: Limits, with_file: bool = False) -> Fields:
-    """Return the fields of a request.
+class Bodies:
+    """Reads the bodies of requests, until the server stops.
 
-    :param with_file: a form may have a file, which counts against another limit.
-    :raises RequestError: the body is too large, comes too slowly, or is not what its type says.
-    :raises JobCancelled: the client has left.
+    :param limits: of size and time.
     """
-    maximum = limits.file + limits.body if with_file else limits.body
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind == MULTIPART:
-        fields = await in_time(_multipart(request, maximum), limits)
-    else:
-        fields = _parsed(await read_body(request, limits), kind)
-    return {**dict(request.query_params), **fields}
 
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._timers: set[asyncio.Timeout] = set()
+        self._is_stopping = False
 
-async def read_body(request: Request, limits: Limits) -> bytes:
-    """Return the body of a request; errors are those of `read_fields`."""
+    def stop(self) -> None:
+        """Wait for no more of the bodies: the server stops."""
+        self._is_stopping = True
+        now = asyncio.get_running_loop().time()
+        for timer in self._timers:
+            if not timer.expired():
+                timer.reschedule(now)
 
-    async def read() -> bytes:
-        return b"".join([part async for part in bounded(request, limits.body)])
+    async def fields(self, request: Request, with_file: bool = False) -> Fields:
+        """Return the fields of a request.
 
-    return await in_time(read(), limits)
+        :param with_file: a form may have a file, which counts against another limit.
+        :raises RequestError: the body is too large, comes too slowly, or is not what its type says;
+            or the server stops.
+        :raises JobCancelled: the client has left.
+        """
+        limits = self._limits
+        maximum = limits.file + limits.body if with_file else limits.body
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind == MULTIPART:
+            fields = await self._in_time(_multipart(request, maximum))
+        else:
+            fields = _parsed(await self.data(request), kind)
+        return {**dict(request.query_params), **fields}
 
+    async def data(self, request: Request) -> bytes:
+        """Return the body of a request; errors are those of `fields`."""
 
-async def in_time(reading: Coroutine[Any, Any, Result], limits: Limits) -> Result:
-    """Wait for the reading of a body; errors are those of `read_fields`."""
-    try:
-        async with asyncio.timeout(limits.seconds):
-            return await reading
-    except TimeoutError as error:
-        raise RequestError(408, "the request came too slowly") from error
-    except ClientDisconnect as error:
-        raise JobCancelled from error
+        async def read() -> bytes:
+            return b"".join([part async for part in bounded(request, self._limits.body)])
+
+        return await self._in_time(read())
+
+    async def _in_time(self, reading: Coroutine[Any, Any, Result]) -> Result:
+        timer = asyncio.timeout(0 if self._is_stopping else self._limits.seconds)
+        self._timers.add(timer)
+        try:
+            async with timer:
+                return await reading
+        except TimeoutError as error:
+            if self._is_stopping:
+                raise stopping() from error
+            raise RequestError(408, "the request came too slowly") from error
+        except ClientDisconnect as error:
+            raise JobCancelled from error
+        finally:
+            self._timers.discard(timer)
 
 
 async def bounded(request: Request, maximum: int) -> AsyncGenerator[bytes, None]:
@@ -80,10 +104,10 @@ async def bounded(request: Request, maximum: int) -> AsyncGenerator[bytes, None]
     :raises RequestError: it has more bytes than allowed.
     """
     length = request.headers.get("content-length", "0")
-    if len(length) > 18 or not length.isascii() or not length.isdigit():
+    if not length.isascii() or not length.isdigit():
         raise RequestError(400, "Content-Length is no number")
     too_large = RequestError(413, f"the request has more than {maximum} bytes; send less at once")
-    if int(length) > maximum:
+    if len(length) > 18 or int(length) > maximum:
         raise too_large
     size = 0
     async for part in request.stream():

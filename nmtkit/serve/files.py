@@ -11,7 +11,7 @@ from nmtkit.documents.encoding import beginning
 from nmtkit.documents.html_encoding import declared_encoding
 from nmtkit.serve.downloads import Downloads
 from nmtkit.serve.errors import RequestError
-from nmtkit.serve.fields import Upload, read_fields, text_field
+from nmtkit.serve.fields import Upload, text_field
 from nmtkit.serve.json_response import ASCIIResponse
 from nmtkit.serve.languages import load_identifier
 from nmtkit.serve.service import Service, while_connected
@@ -47,7 +47,7 @@ class Files:
     async def translate(self, request: Request) -> Response:
         """Translate a file; the answer says where it can be fetched."""
         service = self._service
-        fields = await read_fields(request, service.limits, with_file=True)
+        fields = await service.bodies.fields(request, with_file=True)
         service.admit(request, fields)
         upload = fields.get("file")
         if not isinstance(upload, Upload) or not upload.name:

@@ -13,6 +13,7 @@ import re
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TextIO
 
 from nmtkit.errors import DataError
 from nmtkit.io.lines import open_output, read_lines
@@ -28,10 +29,13 @@ _NAME = re.compile(r"[\w.@-]{1,64}", re.ASCII)
 class Keys:
     """The keys of a file.
 
+    names: whose keys they are.
+
     :param hashes: SHA-256 of each key, and whose it is.
     """
 
     def __init__(self, hashes: Mapping[str, str]) -> None:
+        self.names = set(hashes.values())
         self._hashes = [(bytes.fromhex(digest), name) for digest, name in hashes.items()]
 
     @classmethod
@@ -63,12 +67,14 @@ class Keys:
         return found
 
 
-def add_key(path: Path, name: str) -> str:
-    """Make a key, and add its hash to a file, which is made if it is missing.
+def add_key(path: Path, name: str, output: TextIO) -> None:
+    """Make a key, write it, and add its hash to a file, which is made if it is missing.
+
+    The key is written first: a hash whose key is lost would be of no use.
 
     :param name: whose it is; letters, digits, `.`, `@`, `_` and `-`.
-    :return: the key, which is stored nowhere.
-    :raises DataError: the name has other characters, or the file is not one of keys.
+    :param output: for the key, which is stored nowhere else.
+    :raises DataError: the name has other characters or a key, or the file is not one of keys.
     """
     if not _NAME.fullmatch(name):
         raise DataError(
@@ -76,10 +82,14 @@ def add_key(path: Path, name: str) -> str:
         )
     text = "# SHA-256 of the key, and its owner\n"
     if path.exists():
-        Keys.read(path)
+        if name in Keys.read(path).names:
+            raise DataError(
+                f"{path}: has a key of {name}; give another name to --new-key, or remove the line"
+            )
         text = "".join(f"{line}\n" for line in read_lines(path))
     key = secrets.token_urlsafe(32)
     digest = hashlib.sha256(key.encode()).hexdigest()
+    output.write(f"{key}\n")
+    output.flush()
     with open_output(path, force=True) as file:
         file.write(f"{text}{digest}    {name}\n")
-    return key

@@ -56,6 +56,9 @@ class Languages:
         :return: the pair, and how probable its source language is if it was detected.
         :raises RequestError: there is no such model.
         """
+        for name, code in (("source", source), ("target", target)):
+            if not code.strip():
+                raise RequestError(400, f"Invalid request: missing {name} parameter")
         if source.lower() == AUTO:
             return self._detected(target, text)
         candidates = [

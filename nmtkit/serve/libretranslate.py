@@ -13,11 +13,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from nmtkit.serve.errors import RequestError
-from nmtkit.serve.fields import Fields, clean, number_field, read_fields, text_field
+from nmtkit.serve.fields import Fields, clean, number_field, text_field
 from nmtkit.serve.job import LineResult, Pair
 from nmtkit.serve.json_response import ASCIIResponse
 from nmtkit.serve.languages import MIN_CONFIDENCE, as_detection, detect, load_identifier, name_of
-from nmtkit.serve.lines import joined_text, split_text
+from nmtkit.serve.lines import count_lines, joined_text, split_text
 from nmtkit.serve.service import Service, while_connected
 from nmtkit.serve.task import Task
 
@@ -58,18 +58,18 @@ class LibreTranslate:
     async def translate(self, request: Request) -> Response:
         """Translate a text, or each text of a list."""
         service = self._service
-        fields = await read_fields(request, service.limits)
+        fields = await service.bodies.fields(request)
         client = service.admit(request, fields)
         texts, is_list = _texts(fields)
         alternatives = number_field(fields, "alternatives", service.limits.alternatives)
         task = Task(alternatives=alternatives, markup=service.markup(fields, "format"))
         source, target = text_field(fields, "source"), text_field(fields, "target")
-        lines = [line for text in texts for line in split_text(text)[0]]
+        lines = sum(map(count_lines, texts))
         service.check_size(texts, lines)
         task = service.task(fields, task)
         await load_identifier(source)
         pairs = [service.languages.pair(source, target, text) for text in texts]
-        request.state.note = {"characters": sum(map(len, texts)), "lines": len(lines)}
+        request.state.note = {"characters": sum(map(len, texts)), "lines": lines}
         if service.journal.texts:
             request.state.note["texts"] = texts
         work = self._translated(texts, [pair for pair, _ in pairs], task, client)
@@ -129,10 +129,10 @@ class LibreTranslate:
     async def detect(self, request: Request) -> Response:
         """Detect the language of a text."""
         service = self._service
-        fields = await read_fields(request, service.limits)
+        fields = await service.bodies.fields(request)
         service.admit(request, fields)
         text = text_field(fields, "q")
-        service.check_size([text], [])
+        service.check_size([text], 0)
         await load_identifier()
         found = [as_detection(*one) for one in detect(text)[:5] if one[1] >= MIN_CONFIDENCE]
         return ASCIIResponse(found)

@@ -14,6 +14,11 @@ def split_text(text: str) -> tuple[list[str], list[str]]:
     return lines, endings
 
 
+def count_lines(text: str) -> int:
+    """Return the number of lines of a text; nothing behind the last line feed is not a line."""
+    return text.count("\n") + (not text.endswith("\n"))
+
+
 def joined_text(lines: Iterable[str], endings: Iterable[str]) -> str:
     """Return a text of lines and what ends each."""
     return "".join(line + ending for line, ending in zip(lines, endings, strict=True))

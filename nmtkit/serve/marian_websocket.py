@@ -13,7 +13,7 @@ from nmtkit.serve.channel import Channel
 from nmtkit.serve.errors import JobCancelled, RequestError
 from nmtkit.serve.fields import clean
 from nmtkit.serve.job import Job, LineResult, Pair
-from nmtkit.serve.lines import joined_text, split_text
+from nmtkit.serve.lines import count_lines, joined_text, split_text
 from nmtkit.serve.service import Service
 from nmtkit.serve.task import Task
 
@@ -57,10 +57,7 @@ class MarianWebSocket:
     ) -> str:
         """Return the translations of the lines of a message."""
         lines, endings = split_text(text)
-        if not lines[-1] and len(lines) > 1:  # what follows the last line feed is no line
-            lines.pop()
-            endings.pop()
-        self._service.check_size([text], lines)
+        self._service.check_size([text], count_lines(text))
         job = self._service.engine.submit(pair, lines, task, client)
         results = await results_while_open(channel, job)
         return joined_text((line["text"] for line in results), endings)

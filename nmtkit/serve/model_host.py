@@ -42,7 +42,11 @@ def main(descriptor: int) -> None:
     """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # the server ends its hosts
-    commands = Commands(socket(fileno=descriptor))
+    with socket(fileno=descriptor) as connection:
+        _obey(Commands(connection))
+
+
+def _obey(commands: "Commands") -> None:
     settings = commands.next()
     if settings is None:
         return

@@ -4,18 +4,23 @@ import asyncio
 import contextlib
 import signal
 import socket
-from collections.abc import Iterator
+import traceback
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import uvicorn
 
 from nmtkit.errors import ConfigError, NmtkitError
 from nmtkit.serve.app import make_app
-from nmtkit.serve.connection import TimedConnection, TimedWebSocket
+from nmtkit.serve.connection import ConnectionState, TimedConnection, TimedWebSocket
 from nmtkit.serve.service import Service
 from nmtkit.serve.settings import ServerSettings
 
 BACKLOG = 1024
 """Connections that the system keeps until they are accepted."""
+
+ACCEPTED_AT_ONCE = 4
+"""Connections that are accepted before those that have to give way are closed."""
 
 SEND_BUFFER_BYTES = 1 << 17
 """Bytes of an answer that the system keeps. With more the server would not see for a long time that
@@ -26,6 +31,9 @@ KEEP_ALIVE_SECONDS = 15
 
 REFUSE_SECONDS = 5.0
 """Time to tell clients that their requests are not answered, as the server stops."""
+
+REPEAT_SECONDS = 60.0
+"""Time until an error of the event loop that comes again is written to the log again."""
 
 MAX_HEADER_BYTES = 16_384
 """Size of the headers of a request."""
@@ -103,12 +111,15 @@ class Server(uvicorn.Server):
                 ws_max_size=limits.body,
                 proxy_headers=False,
                 server_header=False,
+                backlog=ACCEPTED_AT_ONCE,
                 timeout_keep_alive=KEEP_ALIVE_SECONDS,
                 timeout_graceful_shutdown=5,
                 h11_max_incomplete_event_size=MAX_HEADER_BYTES,
             )
         )
+        self.server_state = ConnectionState(service.room)
         self._service, self._listener = service, listener
+        self._loop_errors: dict[str, float] = {}
         self._failure: NmtkitError | None = None
         self._draining: asyncio.Task[None] | None = None
         self._reloading: asyncio.Task[None] | None = None
@@ -122,6 +133,7 @@ class Server(uvicorn.Server):
         :raises ModelError: a model cannot be loaded.
         """
         engine = self._service.engine
+        asyncio.get_running_loop().set_exception_handler(self._note_loop_error)
         starting = asyncio.create_task(self._start())
         try:
             await self._serve([self._listener])
@@ -132,6 +144,14 @@ class Server(uvicorn.Server):
         if self._failure is not None:
             raise self._failure
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to accept connections; asyncio has one number for those at once and for the queue.
+
+        :param sockets: that listen.
+        """
+        await super().startup(sockets)
+        self._listener.listen(BACKLOG)
+
     async def _start(self) -> None:
         try:
             await self._service.engine.start()
@@ -141,6 +161,16 @@ class Server(uvicorn.Server):
             return
         address = self._listener.getsockname()
         self._service.journal.write("ready", host=address[0], port=address[1])
+
+    def _note_loop_error(self, loop: asyncio.AbstractEventLoop, context: Mapping[str, Any]) -> None:
+        """Write an error of the event loop to the log, but not each time if it comes often."""
+        now, message, error = loop.time(), context["message"], context.get("exception")
+        if now >= self._loop_errors.get(message, now):
+            self._loop_errors[message] = now + REPEAT_SECONDS
+            lines = traceback.format_exception(error) if error is not None else []
+            self._service.journal.write(
+                "loop_error", reason=f"{message}: {error!r}", traceback="".join(lines)
+            )
 
     async def run(self) -> None:  # type: ignore[override]
         """Serve until a signal."""
@@ -159,7 +189,7 @@ class Server(uvicorn.Server):
         """Refuse new requests, finish those at work, and end; at the second time, end at once."""
         if self._draining is None:
             self._service.journal.write("stopping", requests=self._service.engine.jobs)
-            self._service.is_draining = True
+            self._service.drain()
             self._draining = asyncio.create_task(self._drain())
         else:
             self.should_exit = self.force_exit = True

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -10,12 +10,13 @@ from starlette.requests import HTTPConnection, Request
 
 from nmtkit.serve.engine import Engine
 from nmtkit.serve.errors import JobCancelled, RequestError, stopping
-from nmtkit.serve.fields import clean, flag_field, text_field
+from nmtkit.serve.fields import Bodies, clean, flag_field, text_field
 from nmtkit.serve.job import Job, LineResult
 from nmtkit.serve.journal import Journal
 from nmtkit.serve.keys import Keys
 from nmtkit.serve.languages import Languages
 from nmtkit.serve.metrics import Metrics
+from nmtkit.serve.open_files import room_for_connections
 from nmtkit.serve.places import Places
 from nmtkit.serve.rates import RateLimit
 from nmtkit.serve.settings import ServerSettings
@@ -33,7 +34,8 @@ MAX_NAME = 100
 class Service:
     """What all endpoints share.
 
-    answering: requests whose answer is not sent yet.
+    answering: requests whose answer is not sent yet. room: connections that can be open: half of
+    them are served, the others wait for their request, are refused, or ask for `/health`.
 
     :param settings: of the server.
     :raises DataError: the file of keys cannot be read.
@@ -46,11 +48,26 @@ class Service:
         self.engine = Engine(settings.models, settings.limits, self.journal, self.metrics)
         self.languages = Languages(settings.models.folders)
         self.is_draining = False
-        self.places = Places(settings.limits.connections)
+        self.bodies = Bodies(settings.limits)
+        self.room = room_for_connections(2 * settings.limits.connections, settings.models)
+        self.places = Places(self._served_connections())
         self.answering = 0
         self._rates = RateLimit(settings.limits.rate)
         self._keys: Keys | None = None
         self.read_keys()
+
+    def _served_connections(self) -> int:
+        """Return the number of connections that are served: as many as set, if there is room."""
+        wanted = self.limits.connections
+        served = min(wanted, self.room // 2)
+        if served < wanted:
+            self.journal.write(
+                "fewer_connections",
+                connections=served,
+                reason=f"the limit of open files has no room for {wanted}; raise it (ulimit -n), or"
+                " lower --max-connections",
+            )
+        return served
 
     def read_keys(self) -> None:
         """Read the file of keys, if there is one, again.
@@ -59,6 +76,11 @@ class Service:
         """
         if self.settings.keys is not None:
             self._keys = Keys.read(self.settings.keys)
+
+    def drain(self) -> None:
+        """Refuse new requests, and those whose body is not complete: the server stops."""
+        self.is_draining = True
+        self.bodies.stop()
 
     @property
     def needs_keys(self) -> bool:
@@ -103,16 +125,16 @@ class Service:
             raise
         return client
 
-    def check_size(self, texts: Iterable[str], lines: Sequence[str]) -> None:
+    def check_size(self, texts: Iterable[str], lines: int) -> None:
         """Raise RequestError if a request has too many characters or lines."""
         characters = sum(map(len, texts))
         if characters > self.limits.characters:
             self.metrics.rejected.add("characters")
             sentence = f"{characters} characters; at most {self.limits.characters} at once"
             raise RequestError(413, sentence)
-        if len(lines) > self.limits.lines:
+        if lines > self.limits.lines:
             self.metrics.rejected.add("lines")
-            raise RequestError(413, f"{len(lines)} lines; at most {self.limits.lines} at once")
+            raise RequestError(413, f"{lines} lines; at most {self.limits.lines} at once")
 
     def task(self, fields: Mapping[str, Any], task: Task) -> Task:
         """Return a task with what the fields of a request ask for: terms, glossary, confidence.

@@ -17,7 +17,7 @@ from nmtkit.serve.channel import Channel
 from nmtkit.serve.errors import JobCancelled, RequestError
 from nmtkit.serve.fields import flag_field, number_field, text_field
 from nmtkit.serve.languages import load_identifier
-from nmtkit.serve.lines import split_text
+from nmtkit.serve.lines import count_lines, split_text
 from nmtkit.serve.service import Service
 from nmtkit.serve.task import Task
 
@@ -144,7 +144,7 @@ class Connection:
         task = Task(details=True, markup=service.markup(message, "markup"))
         task = service.task(message, task)
         lines, _ = split_text(text)
-        service.check_size([text], lines)
+        service.check_size([text], count_lines(text))
         source = text_field(message, "source")
         await load_identifier(source)
         pair, probability = service.languages.pair(source, text_field(message, "target"), text)
@@ -167,7 +167,7 @@ class Connection:
         text, prefix = text_field(message, "text"), text_field(message, "prefix", "")
         if "\n" in text or "\n" in prefix:
             raise RequestError(400, "alternatives are for one line; this text has several")
-        service.check_size([text, prefix], [text])
+        service.check_size([text, prefix], 1)
         most = service.limits.alternatives
         n = number_field(message, "n", most, minimum=1, default=CONTINUATIONS)
         task = service.task(message, Task(continuations=n))

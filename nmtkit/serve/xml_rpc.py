@@ -16,7 +16,7 @@ from starlette.routing import Route
 from nmtkit.errors import DataError
 from nmtkit.io.xml_reader import XmlReader
 from nmtkit.serve.errors import RequestError
-from nmtkit.serve.fields import clean, read_body
+from nmtkit.serve.fields import clean
 from nmtkit.serve.job import LineResult
 from nmtkit.serve.marian_websocket import pair_of_query
 from nmtkit.serve.service import Service
@@ -54,7 +54,7 @@ class XmlRpc:
         """Answer a call; a call that is refused is answered by a fault, as the protocol wants."""
         service = self._service
         try:
-            method, values = parse_call(await read_body(request, service.limits))
+            method, values = parse_call(await service.bodies.data(request))
             answer = await self._translated(request, method, values)
         except RequestError as error:
             fault = {"faultCode": error.status, "faultString": error.message}
@@ -73,7 +73,7 @@ class XmlRpc:
         client = service.admit(request, {**query, **fields})
         pair = pair_of_query(service, query)
         text = " ".join(clean(fields["text"]).split("\n"))  # mosesserver translates one line
-        service.check_size([text], [text])
+        service.check_size([text], 1)
         n_best = fields.get("nbest", 0)
         if type(n_best) is not int or not 0 <= n_best <= service.limits.alternatives:
             raise RequestError(400, f"nbest is not from 0 to {service.limits.alternatives}")

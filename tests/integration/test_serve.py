@@ -1,8 +1,10 @@
 """`nmtkit serve` over real sockets, with the clients that it is made for."""
 
+import contextlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -389,8 +391,6 @@ def test_limits(model, tmp_path):
 
 
 def test_a_body_that_comes_too_slowly_is_refused(model):
-    import socket
-
     with running(model, Limits(seconds=0.3)) as server:
         with socket.create_connection(("127.0.0.1", server.port)) as connection:
             connection.sendall(b"POST /translate HTTP/1.1\r\nhost: localhost\r\n"
@@ -402,9 +402,8 @@ HEADER = b"POST /translate HTTP/1.1\r\nhost: localhost\r\n"
 
 
 def test_a_connection_without_a_request_is_closed(model, monkeypatch):
-    import socket
-
     monkeypatch.setattr("nmtkit.serve.connection.HEADER_SECONDS", 0.5)
+    monkeypatch.setattr("nmtkit.serve.exchange.DISCARD_SECONDS", 0.5)
     whole = b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n"
     refused = b"GET /translate HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9999\r\n\r\n"
     with running(model) as server:
@@ -564,7 +563,8 @@ def test_a_model_that_cannot_be_loaded_is_one_sentence(model, tmp_path, nmtkit):
         assert word in nmtkit("serve", *arguments, status=1).stderr
 
 
-def test_signals_of_the_real_command(model):
+def test_signals_of_the_real_command(model, monkeypatch):
+    monkeypatch.setenv("PYTHONWARNINGS", "error")
     command = [sys.executable, "-m", "nmtkit", "serve", str(model), "--port", "0", "--threads", "1"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
@@ -581,7 +581,33 @@ def test_signals_of_the_real_command(model):
         os.kill(process.pid, signal.SIGTERM)
         rest = process.stderr.read()
     assert process.returncode == 0
-    assert '"stopping"' in rest and "Traceback" not in rest
+    assert '"stopping"' in rest and "Traceback" not in rest and "Warning" not in rest
+
+
+def test_a_low_limit_of_open_files_leaves_health_and_the_log(model, tmp_path):
+    """Connections that do nothing come faster than they are closed for doing nothing."""
+    command = [sys.executable, "-m", "nmtkit", "serve", str(model), "--port", "0", "--threads", "1"]
+    log = tmp_path / "log"
+    with (
+        open(log, "wb") as stderr,
+        subprocess.Popen(
+            ["sh", "-c", 'ulimit -n 64; exec "$@"', "", *command], stderr=stderr
+        ) as it,
+        contextlib.ExitStack() as stack,
+    ):
+        stack.callback(it.terminate)
+        while b'"ready"' not in log.read_bytes():
+            assert it.poll() is None
+            time.sleep(0.1)
+        port = json.loads(log.read_bytes().splitlines()[-1])["port"]
+        for _ in range(150):
+            stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=10))
+        assert httpx.get(f"http://127.0.0.1:{port}/health", timeout=10).status_code == 200
+        fields = {"q": "one", "source": "en", "target": "fr"}
+        answer = httpx.post(f"http://127.0.0.1:{port}/translate", json=fields, timeout=10)
+        assert answer.status_code == 200
+    events = [json.loads(line)["event"] for line in log.read_text().splitlines()]
+    assert events.count("fewer_connections") == 1 and events.count("loop_error") <= 1
 
 
 def test_many_files_at_once_have_their_own_translations(server: Running):

@@ -23,6 +23,12 @@ def test_invalid_json_is_a_value_error(text):
 
 
 def test_too_many_digits_are_a_value_error_too():
-    with pytest.raises(ValueError, match="digits"):
+    with pytest.raises(ValueError, match="^a number has too many digits$"):
         parse_json("9" * 5000)
     assert parse_json('{"a": ["\\ud800"]}') == {"a": ["\ud800"]}
+
+
+def test_json_may_begin_with_a_byte_order_mark():
+    assert parse_json('\ufeff{"a": 1}') == {"a": 1}
+    with pytest.raises(ValueError):
+        parse_json("\ufeff\ufeff{}")

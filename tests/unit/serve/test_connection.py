@@ -93,6 +93,44 @@ def test_a_client_that_reads_slowly_gets_everything(
                 time.sleep(0.1)
 
 
+def test_a_client_that_closes_its_half_of_the_connection_is_answered(
+    hosts: FakeHosts, tmp_path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "PROBE_SECONDS", 0.05)
+    hosts.hold_answer = 0.3
+    with running(tmp_path) as server:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
+            client.sendall(request_of("one"))
+            client.shutdown(socket.SHUT_WR)
+            answer = b"".join(iter(lambda: client.recv(4096), b""))
+        *probes, head, body = answer.split(b"\r\n\r\n")
+        assert set(probes) == {b"HTTP/1.1 100 Continue"}
+        assert head.startswith(b"HTTP/1.1 200 ") and json.loads(body) == {"translatedText": "ONE"}
+        server.wait_until(lambda: not connections(server))
+
+
+@pytest.mark.parametrize("version", [b"HTTP/1.1", b"HTTP/1.0"])
+def test_the_work_of_a_client_that_has_left_ends(
+    hosts: FakeHosts, tmp_path, monkeypatch: pytest.MonkeyPatch, version: bytes
+) -> None:
+    monkeypatch.setattr(connection, "PROBE_SECONDS", 0.05)
+    hosts.hold_answer = 30.0
+    with running(tmp_path) as server:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
+            client.sendall(request_of("one").replace(b"HTTP/1.1", version))
+            server.wait_until(lambda: hosts.messages)
+        server.wait_until(lambda: not server.service.engine.jobs)
+        assert [event["status"] for event in server.events("request")] == [499]
+
+
+def test_half_a_request_of_a_client_that_sends_no_more_ends(hosts: FakeHosts, tmp_path) -> None:
+    with running(tmp_path) as server:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
+            client.sendall(request_of("one")[:-1])
+            client.shutdown(socket.SHUT_WR)
+            assert client.recv(4096) == b""
+
+
 @pytest.mark.parametrize(
     "garbage", [b"\x16\x03\x01\r\n\r\n", b"GET / HTTP/9.9.9\r\n\r\n", b"x\r\n\r\n"]
 )

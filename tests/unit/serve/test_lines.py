@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from nmtkit.serve.fields import clean
 from nmtkit.serve.files import safe_name
-from nmtkit.serve.lines import joined_text, split_text
+from nmtkit.serve.lines import count_lines, joined_text, split_text
 
 
 @given(st.text(st.sampled_from("ab\r\n\u2028 ")))
@@ -13,6 +13,7 @@ def test_a_text_is_its_lines_and_their_ends(text):
     lines, endings = split_text(text)
     assert joined_text(lines, endings) == text
     assert len(lines) == text.count("\n") + 1
+    assert count_lines(text) == len(lines) - (text.endswith("\n"))
     assert not any("\n" in line for line in lines)
 
 

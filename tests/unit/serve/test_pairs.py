@@ -75,3 +75,11 @@ def test_the_nearest_pair_is_taken_whatever_the_order_of_models(wanted, expected
         text = "This is a sentence in the English language."
         source, target = wanted
         assert Languages(order).pair(source, target, text)[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "name"), [("", "fr", "source"), ("en", " ", "target")]
+)
+def test_an_empty_language_is_missing(source, target, name):
+    with pytest.raises(RequestError, match=f"^Invalid request: missing {name} parameter$"):
+        Languages([("en", "fr")]).pair(source, target)
