@@ -147,11 +147,11 @@ class Connection:
         service.check_size([text], lines)
         source = text_field(message, "source")
         await load_identifier(source)
-        pair, probability = service.languages.pair(source, text_field(message, "target"), text)
+        pair, language = service.languages.pair(source, text_field(message, "target"), text)
         prefixes = _prefixes(message, len(lines))
         if prefixes is not None:
             _refuse_markup(task.markup)
-        detected = {} if probability is None else {"detected": pair[0]}
+        detected = {} if language is None else {"detected": language[0]}
         job = service.engine.submit(pair, lines, task, client, prefixes)
         async with contextlib.aclosing(job.results()) as results:
             async for index, result in results:
