@@ -357,8 +357,9 @@ def empty_result(task: Task, prefix: str = "") -> LineResult:
     if task.continuations:
         return {"continuations": []}
     result: LineResult = {"text": prefix, "alternatives": [], "missing_terms": []}
-    result |= {"finished": True, "score": 0.0}
+    result |= {"ranking_scores": [0.0], "finished": True, "score": 0.0}
     if task.details:
+        result["alternative_details"] = []
         result |= {"source_words": [], "target_words": [], "alignment": [], "word_scores": []}
     if task.confidence:
         result |= {"confidence": None, "word_confidences": None}

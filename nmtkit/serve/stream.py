@@ -27,7 +27,7 @@ MAX_OPEN = 64
 CONTINUATIONS = 5
 """Ways to go on after a prefix, unless a request names a number."""
 
-HIDDEN = ("alternatives", "finished", "score")
+HIDDEN = ("alternatives", "alternative_details", "ranking_scores", "finished", "score")
 """Entries of a line's result that the contract of `/stream` does not have."""
 
 Id = int | str
