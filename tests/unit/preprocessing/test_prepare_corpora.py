@@ -1,6 +1,7 @@
 """Several training corpora in one prepared folder: counts, ranges, tags, held-out pairs."""
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,15 @@ def test_a_tag_is_one_token_and_in_the_shortlist(
     assert "< " not in merges and ">\n" not in merges.replace("</w>", "")
     src, tgt = write_shortlists(tmp_path / "out", 4, 4)
     assert src.vocabulary.words[-1] == "<bt>" and "<bt>" not in tgt.vocabulary
+
+
+def test_a_glossary_that_matches_no_word_is_reported(
+    corpora: list[TrainingCorpus], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = replace(JOINT, glossaries=("cat", "<[a-z]+/>"))
+    prepare(PrepareSettings(text=text, merges=2), tmp_path / "out", corpora)
+    messages = [message for message in caplog.messages if "--glossary" in message]
+    assert len(messages) == 1 and "'<[a-z]+/>' matches no word" in messages[0]
 
 
 @pytest.mark.parametrize("merges", [0, 2])
