@@ -4,7 +4,9 @@ Facts about it: https://www.statmt.org/moses/?n=Advanced.Moses and http://xmlrpc
 XML is read by `io/xml_reader.py`: no entity is declared, nothing is fetched.
 """
 
+import itertools
 import math
+import operator
 import re
 from typing import Any
 from xml.sax.saxutils import escape
@@ -100,27 +102,34 @@ def _answer(line: str, result: LineResult, wants: set[str], n_best: int) -> dict
 def _alignments(line: str, result: LineResult, wants: set[str]) -> dict[str, Any]:
     """Return the alignments of a translation that a call wants."""
     links = _links(line, result) if wants else []
-    alignments: dict[str, Any] = {
-        "align": [
-            {"tgt-start": target, "src-start": source, "src-end": source}
-            for source, target in links
-        ],
-        "word-align": [{"source-word": source, "target-word": target} for source, target in links],
-    }
+    alignments: dict[str, Any] = {"align": [], "word-align": []}
+    for target, group in itertools.groupby(links, key=operator.itemgetter(0)):
+        sources = [source for _, source in group]
+        span = {"tgt-start": target, "src-start": sources[0], "src-end": sources[-1]}
+        alignments["align"].append(span)
+        pairs = [{"source-word": source, "target-word": target} for source in sources]
+        alignments["word-align"] += pairs
     return {name: alignments[name] for name in alignments if name in wants}
 
 
 def _links(line: str, result: LineResult) -> list[tuple[int, int]]:
-    """Return for each word of a translation the word of the line with the highest weight.
+    """Return links of a translation's words to those of the line, in order of both.
 
-    Words stand between blanks in both texts; the model's own words are parts of them.
+    Words stand between blanks in both texts; the model's own words are parts of them. Each of these
+    in the translation is linked to the one in the line with the highest weight.
     """
     best: dict[int, tuple[float, int]] = {}
     for target, source, weight in result["alignment"]:
-        src_word = _word_at(result["source_words"][source]["start"], line)
-        tgt_word = _word_at(result["target_words"][target]["start"], result["text"])
-        best[tgt_word] = max(best.get(tgt_word, (0.0, 0)), (weight, src_word))
-    return [(source, target) for target, (_, source) in sorted(best.items())]
+        best[target] = max(best.get(target, (0.0, 0)), (weight, source))
+    src_words, tgt_words = result["source_words"], result["target_words"]
+    links = {
+        (
+            _word_at(tgt_words[target]["start"], result["text"]),
+            _word_at(src_words[source]["start"], line),
+        )
+        for target, (_, source) in best.items()
+    }
+    return sorted(links)
 
 
 def _word_at(offset: int, text: str) -> int:

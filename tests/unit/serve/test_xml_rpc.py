@@ -74,17 +74,21 @@ def test_alignments_count_words_between_blanks():
     details = {
         "source_words": placed((0, 2), (3, 6), (6, 7)),
         "target_words": placed((0, 2), (2, 5), (6, 7)),
-        "alignment": [[0, 0, 0.4], [1, 1, 0.6], [1, 2, 0.3], [2, 2, 0.9]],
+        "alignment": [[0, 0, 0.4], [0, 1, 0.3], [1, 1, 0.6], [1, 2, 0.3], [2, 2, 0.9]],
     }
-    empty = {"source_words": [], "target_words": [], "alignment": []}
+    empty: dict[str, list[int]] = {"source_words": [], "target_words": [], "alignment": []}
     result = {
         "text": "l'eau !", "alternatives": ["eau"], "ranking_scores": [-0.5, -0.7],
         **details, "alternative_details": [empty],
     }  # fmt: skip
     answer = _answer("de eau.", result, {"align", "word-align"}, 2)
-    word_align = [{"source-word": 1, "target-word": 0}, {"source-word": 1, "target-word": 1}]
+    links = [(0, 0), (1, 0), (1, 1)]
+    word_align = [{"source-word": source, "target-word": target} for source, target in links]
     assert answer["word-align"] == word_align
-    assert answer["align"][0] == {"tgt-start": 0, "src-start": 1, "src-end": 1}
+    assert answer["align"] == [
+        {"tgt-start": 0, "src-start": 0, "src-end": 1},
+        {"tgt-start": 1, "src-start": 1, "src-end": 1},
+    ]
     assert [one["totalScore"] for one in answer["nbest"]] == [-0.5, -0.7]
     assert [one["word-align"] for one in answer["nbest"]] == [word_align, []]
     assert _answer("de eau.", {**result, "alternatives": []}, set(), 0) == {"text": "l'eau !"}
