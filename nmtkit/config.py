@@ -266,6 +266,7 @@ FOREIGN_SETTINGS = {
 }
 """Setting names of other toolkits, which are refused -> their names here."""
 
+
 def rename_settings(table: Mapping[str, Any], where: str) -> tuple[dict[str, Any], dict[str, str]]:
     """Replace the setting names of nmtkit 0.1 in a TOML document.
 

@@ -10,6 +10,9 @@ if TYPE_CHECKING:
 Format = Literal["text", "scores", "n-best", "counts", "json"]
 """Format of the translations of a line."""
 
+N_BEST_FEATURE = "nmtkit0"
+"""Feature of n-best lists that holds the score."""
+
 
 class ConfidenceFormat(NamedTuple):
     """How confidences are written.
@@ -109,7 +112,8 @@ def _n_best_line(number: int, t: "Translation", features: str = "") -> str:
     text = t.text.replace("|", "&#124;") if "|||" in t.text else t.text
     if t.confidence is not None:
         features += f" confidence= {t.confidence:.4f}"
-    return f"{number} ||| {text} ||| nmtkit0= {t.score:.6f}{features} ||| {t.ranking_score:.6f}"
+    score = f"{N_BEST_FEATURE}= {t.score:.6f}"
+    return f"{number} ||| {text} ||| {score}{features} ||| {t.ranking_score:.6f}"
 
 
 def alignment_line(alignment: "Alignment", format: str) -> str:

@@ -185,7 +185,7 @@ def clean_block(raw: RawBlock) -> CleanedBlock:
         ):
             continue
         src, tgt = mask_pair(pipelines, src, tgt, raw.training)
-        kept[0].append(src_pipeline.pieces(_with_tag(src, raw.tag)))
+        kept[0].append(src_pipeline.pieces(src_pipeline.with_tag(src, raw.tag)))
         kept[1].append(tgt_pipeline.pieces(tgt))
     block.set_lines(*kept)
     if raw.clean:
@@ -193,11 +193,6 @@ def clean_block(raw: RawBlock) -> CleanedBlock:
     else:
         block.replaced = len(src_invalid) + len(tgt_invalid)
     return block
-
-
-def _with_tag(words: str, tag: str) -> str:
-    """Put a tag before the words of a line, unless it is there."""
-    return f"{tag} {words}" if tag and not words.startswith(f"{tag} ") else words
 
 
 class _Cleaner:

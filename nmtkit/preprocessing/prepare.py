@@ -48,7 +48,12 @@ from nmtkit.preprocessing.segmentation import choose_method, choose_size
 from nmtkit.preprocessing.set_names import check_test_names
 from nmtkit.preprocessing.settings import PrepareSettings
 from nmtkit.preprocessing.splits import SIDES, SplitCounts, hold_out
-from nmtkit.preprocessing.subword_learning import count_words, learn_models, learning_step
+from nmtkit.preprocessing.subword_learning import (
+    count_words,
+    learn_models,
+    learning_step,
+    warn_of_unused_glossaries,
+)
 from nmtkit.preprocessing.truecasing import truecase_files
 from nmtkit.progress_bar import ProgressBar
 from nmtkit.text.subword import METHODS, PIECES, SubwordModel
@@ -323,6 +328,7 @@ class _FolderWriter:
         step = learning_step(settings, pairs)
         tags = settings.text.tags
         counts = [count_words(path, self.pool, step, tags) for path in words]
+        warn_of_unused_glossaries(settings.text.glossaries, counts)
         self._save_subwords(learn_models(settings, counts, step, self.pool))
 
     def _save_subwords(self, models: Sequence[SubwordModel]) -> None:

@@ -1,6 +1,7 @@
 """Learning subword models from the counts of a corpus's words."""
 
 import logging
+import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
@@ -45,6 +46,18 @@ def count_words(
     for tag in tags:
         del total[tag]
     return total
+
+
+def warn_of_unused_glossaries(glossaries: Sequence[str], counts: Sequence[Counter[str]]) -> None:
+    """Warn of each pattern of a glossary that matches nothing in the words of the sides."""
+    for glossary in glossaries:
+        pattern = re.compile(glossary)
+        if not any(pattern.search(word) for words in counts for word in words):
+            logger.warning(
+                "--glossary '%s' matches no word of the training text and has no effect; patterns"
+                " are compared with words as they are after tokenisation",
+                glossary,
+            )
 
 
 def learn_models(

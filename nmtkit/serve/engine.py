@@ -133,6 +133,7 @@ class Engine:
     ) -> Job:
         """Begin to translate lines.
 
+        :param pair: a pair of models, or a language twice: lines stay as they are.
         :param lines: of text; those without words have an empty translation.
         :param client: who asks; clients are served in turns.
         :param prefixes: the beginning of each translation.
@@ -141,8 +142,13 @@ class Engine:
         :return: the job, whose results can be read; it ends when its reader stops reading.
         :raises RequestError: the queue is full.
         """
-        model = self.pool.models[pair]
         job = Job(pair, task, lines, prefixes, client)
+        model = self.pool.models.get(pair)
+        if model is None:
+            assert pair[0] == pair[1], pair
+            for index, line in enumerate(lines):
+                job.answer(index, empty_result(task, line))
+            return job
         self._check_queue(job)
         seconds = self._limits.seconds if seconds is None else seconds
         timer = asyncio.get_running_loop().call_later(seconds, job.expire, seconds)
@@ -172,8 +178,15 @@ class Engine:
     async def translate_files(
         self, pair: Pair, name: str, contents: Sequence[bytes], task: Task
     ) -> list[bytes]:
-        """Translate files in one process of their own; see `FileEngine.translate`."""
-        return await self._files.translate(self.pool.models[pair], name, contents, task)
+        """Translate files in one process of their own; see `FileEngine.translate`.
+
+        :param pair: a pair of models, or a language twice: files stay as they are.
+        """
+        model = self.pool.models.get(pair)
+        if model is None:
+            assert pair[0] == pair[1], pair
+            return list(contents)
+        return await self._files.translate(model, name, contents, task)
 
     def _check_queue(self, job: Job) -> None:
         waiting = self._scheduler.size + sum(job.characters for job in self._unloaded_jobs())
@@ -337,15 +350,16 @@ def _prefix(line: Waiting[Job]) -> str:
 
 
 def empty_result(task: Task, prefix: str = "") -> LineResult:
-    """Return the result of a line without words, for which no model is run.
+    """Return the result of a line for which no model is run, such as one without words.
 
     :param prefix: beginning of its translation, which is all of it.
     """
     if task.continuations:
         return {"continuations": []}
     result: LineResult = {"text": prefix, "alternatives": [], "missing_terms": []}
-    result |= {"finished": True, "score": 0.0}
+    result |= {"ranking_scores": [0.0], "finished": True, "score": 0.0}
     if task.details:
+        result["alternative_details"] = []
         result |= {"source_words": [], "target_words": [], "alignment": [], "word_scores": []}
     if task.confidence:
         result |= {"confidence": None, "word_confidences": None}

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from nmtkit.extras import install_command
@@ -19,6 +20,15 @@ MAX_CHARACTERS = 2_000
 
 MIN_CONFIDENCE = 0.05
 """Probability below which a language is not named."""
+
+DISTINCT = 2
+"""Distance of two tags of a language whose scripts or regions differ."""
+
+MIN_CERTAINTY = 0.5
+"""Probability from which a text is in a language, though no model translates from it."""
+
+Detected = tuple[str, float]
+"""A language that was detected, and its probability."""
 
 
 class Languages:
@@ -46,14 +56,15 @@ class Languages:
         """Return the languages into which there is a model."""
         return [target for one, target in self.pairs if one == source]
 
-    def pair(self, source: str, target: str, text: str = "") -> tuple[Pair, float | None]:
+    def pair(self, source: str, target: str, text: str = "") -> tuple[Pair, Detected | None]:
         """Return the pair of models for the languages of a request.
 
         A language without a script or region stands for one that has them, and the reverse, unless
-        there is a model of the language itself.
+        there is a model of the language itself. Text that is in the target language stays as it is:
+        unless there is a model, its pair is that language twice.
 
         :param source: a code, or `auto`. text: by which the language is detected.
-        :return: the pair, and how probable its source language is if it was detected.
+        :return: the pair, and the language of the text if it was detected.
         :raises RequestError: there is no such model.
         """
         for name, code in (("source", source), ("target", target)):
@@ -64,6 +75,9 @@ class Languages:
         candidates = [
             pair for pair in self.pairs if _is_alike(pair[0], source) and _is_alike(pair[1], target)
         ]
+        if not candidates and _distance(source, target) < DISTINCT:
+            same = [code for code in (*self.sources, *self.targets) if _is_alike(code, target)]
+            candidates = [(code, code) for code in same]
         if not candidates:
             known = ", ".join(f"{one}-{other}" for one, other in self.pairs)
             raise RequestError(
@@ -73,17 +87,25 @@ class Languages:
             candidates, key=lambda pair: _distance(pair[0], source) + _distance(pair[1], target)
         ), None
 
-    def _detected(self, target: str, text: str) -> tuple[Pair, float | None]:
+    def _detected(self, target: str, text: str) -> tuple[Pair, Detected]:
         candidates = [pair for pair in self.pairs if _is_alike(pair[1], target)]
         if not candidates:
             raise RequestError(400, f"{target[:20]} is not supported as a target language")
-        found = dict(detect(text))
+        ranked = detect(text)
+        found = dict(ranked)
 
         def fitness(pair: Pair) -> tuple[float, int]:
             return found.get(base_language(pair[0]), 0.0), -_distance(pair[1], target)
 
         best = max(candidates, key=fitness)
-        return best, found.get(base_language(best[0]), 0.0)
+        first = base_language(best[0])
+        for language, probability in ranked[:1]:
+            if probability >= MIN_CERTAINTY and language != first:
+                if _is_alike(language, target):
+                    goal = min((pair[1] for pair in candidates), key=partial(_distance, target))
+                    return (goal, goal), (goal, probability)
+                return best, (language, probability)
+        return best, (best[0], found.get(first, 0.0))
 
 
 def _is_alike(one: str, other: str) -> bool:
@@ -93,12 +115,12 @@ def _is_alike(one: str, other: str) -> bool:
 def _distance(one: str, other: str) -> int:
     """Return how far two tags of a language are from each other.
 
-    0: they are the same. 1: one is the other with a script or region. 2: those differ.
+    0: they are the same. 1: one is the other with a script or region. DISTINCT: those differ.
     """
     first, second = (f"{tag.replace('_', '-').lower()}-" for tag in (one, other))
     if first == second:
         return 0
-    return 1 if first.startswith(second) or second.startswith(first) else 2
+    return 1 if first.startswith(second) or second.startswith(first) else DISTINCT
 
 
 def name_of(code: str) -> str:

@@ -16,7 +16,14 @@ from nmtkit.serve.errors import RequestError
 from nmtkit.serve.fields import Fields, clean, number_field, text_field
 from nmtkit.serve.job import LineResult, Pair
 from nmtkit.serve.json_response import ASCIIResponse
-from nmtkit.serve.languages import MIN_CONFIDENCE, as_detection, detect, load_identifier, name_of
+from nmtkit.serve.languages import (
+    MIN_CONFIDENCE,
+    Detected,
+    as_detection,
+    detect,
+    load_identifier,
+    name_of,
+)
 from nmtkit.serve.lines import count_lines, joined_text, split_text
 from nmtkit.serve.service import Service, while_connected
 from nmtkit.serve.task import Task
@@ -68,16 +75,17 @@ class LibreTranslate:
         service.check_size(texts, lines)
         task = service.task(fields, task)
         await load_identifier(source)
-        pairs = [service.languages.pair(source, target, text) for text in texts]
+        found = [service.languages.pair(source, target, text) for text in texts]
         request.state.note = {"characters": sum(map(len, texts)), "lines": lines}
         if service.journal.texts:
             request.state.note["texts"] = texts
-        work = self._translated(texts, [pair for pair, _ in pairs], task, client)
+        work = self._translated(texts, [pair for pair, _ in found], task, client)
         try:
             translated = await while_connected(request, work)
         except BaseExceptionGroup as errors:  # of several texts of a list
             raise errors.exceptions[0] from None
-        return ASCIIResponse(_answer(translated, pairs, is_list, task))
+        detected = [language for _, language in found if language is not None]
+        return ASCIIResponse(_answer(translated, detected, is_list, task))
 
     async def _translated(
         self, texts: list[str], pairs: list[Pair], task: Task, client: str
@@ -190,16 +198,14 @@ def _alternatives(results: list[LineResult], endings: list[str], task: Task) -> 
 
 def _answer(
     translated: list[Translated],
-    pairs: list[tuple[Pair, float | None]],
+    detected: list[Detected],
     is_list: bool,
     task: Task,
 ) -> dict[str, Any]:
     """Return the answer as LibreTranslate's clients expect it, and more that was asked for."""
     values: dict[str, list[Any]] = {"translatedText": [text for text, _, _ in translated]}
-    if any(probability is not None for _, probability in pairs):
-        values["detectedLanguage"] = [
-            as_detection(pair[0], probability or 0.0) for pair, probability in pairs
-        ]
+    if detected:
+        values["detectedLanguage"] = [as_detection(*one) for one in detected]
     if task.alternatives:
         values["alternatives"] = [alternatives for _, alternatives, _ in translated]
     if task.confidence:

@@ -137,21 +137,27 @@ def line_result(
 ) -> LineResult:
     """Return the result of a line for clients.
 
-    text: the best translation. alternatives: others, none twice. missing_terms: those it lacks.
-    finished: False if it reached the maximum length. score: log p. The other entries stand in
-    `docs/reference/http-api.md`.
+    text: the best translation. alternatives: others, none twice. ranking_scores: of it and them.
+    missing_terms: those it lacks. finished: False if it reached the maximum length. score: log p.
+    alternative_details: the words, alignment and word scores of the alternatives. The other entries
+    stand in `docs/reference/http-api.md`.
     """
-    best = translations[0]
-    texts = dict.fromkeys(one.text for one in translations[1:])
+    distinct: dict[str, Translation] = {}
+    for one in translations:
+        distinct.setdefault(one.text, one)
+    best, *others = distinct.values()
     result: LineResult = {
         "text": best.text,
-        "alternatives": [text for text in texts if text != best.text],
+        "alternatives": [one.text for one in others],
+        "ranking_scores": [one.ranking_score for one in distinct.values()],
         "missing_terms": list(best.missing_terms),
         "finished": best.finished,
         "score": best.score,
     }
     if task.details:
         result |= _details(line, best, task.markup, translator)
+        others_details = [_details(line, one, task.markup, translator) for one in others]
+        result["alternative_details"] = others_details
     if task.confidence:
         result["confidence"] = best.confidence
         result["word_confidences"] = best.word_confidences

@@ -27,7 +27,7 @@ MAX_OPEN = 64
 CONTINUATIONS = 5
 """Ways to go on after a prefix, unless a request names a number."""
 
-HIDDEN = ("alternatives", "finished", "score")
+HIDDEN = ("alternatives", "alternative_details", "ranking_scores", "finished", "score")
 """Entries of a line's result that the contract of `/stream` does not have."""
 
 Id = int | str
@@ -147,11 +147,11 @@ class Connection:
         service.check_size([text], count_lines(text))
         source = text_field(message, "source")
         await load_identifier(source)
-        pair, probability = service.languages.pair(source, text_field(message, "target"), text)
+        pair, language = service.languages.pair(source, text_field(message, "target"), text)
         prefixes = _prefixes(message, len(lines))
         if prefixes is not None:
             _refuse_markup(task.markup)
-        detected = {} if probability is None else {"detected": pair[0]}
+        detected = {} if language is None else {"detected": language[0]}
         job = service.engine.submit(pair, lines, task, client, prefixes)
         async with contextlib.aclosing(job.results()) as results:
             async for index, result in results:

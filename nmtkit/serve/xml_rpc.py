@@ -4,7 +4,9 @@ Facts about it: https://www.statmt.org/moses/?n=Advanced.Moses and http://xmlrpc
 XML is read by `io/xml_reader.py`: no entity is declared, nothing is fetched.
 """
 
+import itertools
 import math
+import operator
 import re
 from typing import Any
 from xml.sax.saxutils import escape
@@ -16,7 +18,7 @@ from starlette.routing import Route
 from nmtkit.errors import DataError
 from nmtkit.io.xml_reader import XmlReader
 from nmtkit.serve.errors import RequestError
-from nmtkit.serve.fields import clean
+from nmtkit.serve.fields import clean, number_field
 from nmtkit.serve.job import LineResult
 from nmtkit.serve.marian_websocket import pair_of_query
 from nmtkit.serve.service import Service
@@ -30,8 +32,6 @@ MAX_VALUES = 1_000
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML cannot have."""
-
-_TRUE = (True, 1, "true", "1")
 
 _OPEN = object()
 """Stands where a struct or an array begins, until it is complete."""
@@ -74,36 +74,67 @@ class XmlRpc:
         pair = pair_of_query(service, query)
         text = " ".join(clean(fields["text"]).split("\n"))  # mosesserver translates one line
         service.check_size([text], 1)
-        n_best = fields.get("nbest", 0)
-        if type(n_best) is not int or not 0 <= n_best <= service.limits.alternatives:
-            raise RequestError(400, f"nbest is not from 0 to {service.limits.alternatives}")
-        wants = {name for name in ("align", "word-align") if fields.get(name) in _TRUE}
+        n_best = number_field(fields, "nbest", service.limits.alternatives)
+        wants = {name for name in ("align", "word-align") if name in fields}
         task = Task(alternatives=max(n_best - 1, 0), details=bool(wants))
         job = service.engine.submit(pair, [text], task, client)
         (result,) = await service.results(request, job)
-        return _answer(result, wants, n_best)
+        return _answer(text, result, wants, n_best)
 
 
-def _answer(result: LineResult, wants: set[str], n_best: int) -> dict[str, Any]:
-    """Return what mosesserver's clients know of a translation."""
-    answer: dict[str, Any] = {"text": result["text"]}
-    best: dict[int, tuple[float, int]] = {}
-    for target, source, weight in result.get("alignment", []):
-        best[target] = max(best.get(target, (0.0, 0)), (weight, source))
-    links = [(source, target) for target, (_, source) in sorted(best.items())]
-    if "align" in wants:
-        answer["align"] = [
-            {"tgt-start": target, "src-start": source, "src-end": source}
-            for source, target in links
-        ]
-    if "word-align" in wants:
-        answer["word-align"] = [
-            {"source-word": source, "target-word": target} for source, target in links
-        ]
+def _answer(line: str, result: LineResult, wants: set[str], n_best: int) -> dict[str, Any]:
+    """Return what mosesserver's clients know of a translation.
+
+    :param wants: switches of the call; as in mosesserver, their values do not matter.
+    """
+    answer: dict[str, Any] = {"text": result["text"], **_alignments(line, result, wants)}
     if n_best:
-        texts = [result["text"], *result["alternatives"]][:n_best]
-        answer["nbest"] = [{"hyp": text} for text in texts]
+        details = result.get("alternative_details", [{}] * len(result["alternatives"]))
+        texts = zip(result["alternatives"], details, strict=True)
+        others = [{"text": text, **detail} for text, detail in texts]
+        answer["nbest"] = [
+            {"hyp": one["text"], **_alignments(line, one, wants), "totalScore": score}
+            for one, score in zip([result, *others], result["ranking_scores"], strict=True)
+        ][:n_best]
     return answer
+
+
+def _alignments(line: str, result: LineResult, wants: set[str]) -> dict[str, Any]:
+    """Return the alignments of a translation that a call wants."""
+    links = _links(line, result) if wants else []
+    alignments: dict[str, Any] = {"align": [], "word-align": []}
+    for target, group in itertools.groupby(links, key=operator.itemgetter(0)):
+        sources = [source for _, source in group]
+        span = {"tgt-start": target, "src-start": sources[0], "src-end": sources[-1]}
+        alignments["align"].append(span)
+        pairs = [{"source-word": source, "target-word": target} for source in sources]
+        alignments["word-align"] += pairs
+    return {name: alignments[name] for name in alignments if name in wants}
+
+
+def _links(line: str, result: LineResult) -> list[tuple[int, int]]:
+    """Return links of a translation's words to those of the line, in order of both.
+
+    Words stand between blanks in both texts; the model's own words are parts of them. Each of these
+    in the translation is linked to the one in the line with the highest weight.
+    """
+    best: dict[int, tuple[float, int]] = {}
+    for target, source, weight in result["alignment"]:
+        best[target] = max(best.get(target, (0.0, 0)), (weight, source))
+    src_words, tgt_words = result["source_words"], result["target_words"]
+    links = {
+        (
+            _word_at(tgt_words[target]["start"], result["text"]),
+            _word_at(src_words[source]["start"], line),
+        )
+        for target, (_, source) in best.items()
+    }
+    return sorted(links)
+
+
+def _word_at(offset: int, text: str) -> int:
+    """Return the index of the word between blanks at an offset, or of the last one before it."""
+    return max(len(text[: offset + 1].split()) - 1, 0)
 
 
 _DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'

@@ -57,7 +57,7 @@ class FeatureColumns:
         :raises DataError: the features differ from the first line's, or a value is not a number, or
             too large.
         """
-        words = entry.fields[2].split()
+        words = entry.feature_field.split()
         if [words[i] for i in self._name_positions if i < len(words)] == self._names:
             try:
                 values = [float(words[i]) for i in self._value_positions]

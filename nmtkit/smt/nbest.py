@@ -1,4 +1,4 @@
-"""N-best lists of Moses, read as a stream and written back byte for byte.
+"""N-best lists of Moses and Marian, read as a stream and written back byte for byte.
 
 Each line is one hypothesis:
 
@@ -6,7 +6,13 @@ Each line is one hypothesis:
 
 The fields are the number of its sentence, from 0; its words; its features, each a name that ends in
 `=` and one or more values; their weighted sum; and optional further fields (word alignments or a
-segmentation). The lines of a sentence are consecutive, and sentence numbers rise.
+segmentation). Marian writes alignments and scores of words before the features:
+
+    0 ||| Un homme lit ||| 0-0 1-1 2-2 ||| WordScores= -0.1 -0.2 -0.3 ||| F0= -1.5 ||| -0.5
+
+So the total is the first number from the fourth field on, and the features stand before it. Other
+fields are kept. The lines of a sentence are consecutive, and
+sentence numbers rise.
 """
 
 import itertools
@@ -24,6 +30,9 @@ from nmtkit.smt.numbers import parse_number
 FIELDS = ("number of the sentence", "hypothesis", "features", "total")
 """Fields of every line."""
 
+MOSES_TOTAL = 3
+"""Index of the total in Moses's lists; in Marian's it is this or a later one."""
+
 _BARS = re.compile(r"(?<![^ ])\|\|\|(?![^ ])")  # as a separate word
 _NAME = re.compile(r"[^\s=|]+")
 
@@ -39,12 +48,14 @@ class Entry:
     fields: text between the bars, including blanks; joined by bars they equal the line.
     sentence: number of the source sentence, from 0.
     total: weighted sum of the features, by which Moses sorts a list.
+    total_index: index of its field; the features stand in the field before.
     path, number: file and line number, from 1, for messages.
     """
 
     fields: tuple[str, ...]
     sentence: int
     total: float
+    total_index: int
     path: str
     number: int
 
@@ -62,6 +73,11 @@ class Entry:
         return self.fields[1].strip(_WHITE)
 
     @property
+    def feature_field(self) -> str:
+        """The field of the features."""
+        return self.fields[self.total_index - 1]
+
+    @property
     def location(self) -> str:
         """FILE:LINE, for messages."""
         return f"{self.path}:{self.number}"
@@ -69,7 +85,7 @@ class Entry:
     @property
     def feature_names(self) -> list[str]:
         """Names of the features, in order."""
-        return [word[:-1] for word in self.fields[2].split() if word.endswith("=")]
+        return [word[:-1] for word in self.feature_field.split() if word.endswith("=")]
 
     @property
     def features(self) -> Features:
@@ -80,7 +96,7 @@ class Entry:
         """
         features: dict[str, list[float]] = {}
         values: list[float] | None = None
-        for word in self.fields[2].split():
+        for word in self.feature_field.split():
             if word.endswith("="):
                 if word[:-1] in features:
                     raise DataError(f"{self.location}: the feature '{word[:-1]}' occurs twice")
@@ -104,10 +120,10 @@ class Entry:
                 f"{self.location}: has a feature '{name}' already; choose another name for the new"
                 " feature"
             )
-        features = self.fields[2].rstrip(" ")
-        blanks = self.fields[2][len(features) :] if features else " "
+        features = self.feature_field.rstrip(" ")
+        blanks = self.feature_field[len(features) :] if features else " "
         extended = f"{features} {name}= {value:.6f}{blanks}"
-        return replace(self, fields=(*self.fields[:2], extended, *self.fields[3:]))
+        return replace(self, fields=self._replaced(self.total_index - 1, extended))
 
     def with_total(self, total: float) -> "Entry":
         """Return the line with another total, with six decimal places.
@@ -116,10 +132,13 @@ class Entry:
         """
         if f"{total:.6f}" == f"{self.total:.6f}":
             return self
-        field = self.fields[3]
+        field = self.fields[self.total_index]
         blanks = field[len(field.rstrip()) :]
-        fields = (*self.fields[:3], f" {total:.6f}{blanks}", *self.fields[4:])
+        fields = self._replaced(self.total_index, f" {total:.6f}{blanks}")
         return replace(self, fields=fields, total=total)
+
+    def _replaced(self, index: int, field: str) -> tuple[str, ...]:
+        return (*self.fields[:index], field, *self.fields[index + 1 :])
 
 
 def is_feature_name(name: str) -> bool:
@@ -157,8 +176,18 @@ def parse(line: str, path: str = "the list", number: int = 1) -> Entry:
         raise DataError(
             f"{location}: begins with '{sentence}', not with the number of a sentence, from 0"
         )
-    total = parse_number(fields[3].strip(), f"{location}: the total")
-    return Entry(fields, sentence_number, total, path, number)
+    later = range(MOSES_TOTAL, len(fields))
+    index = next((index for index in later if _is_number(fields[index])), MOSES_TOTAL)
+    total = parse_number(fields[index].strip(), f"{location}: the total")
+    return Entry(fields, sentence_number, total, index, path, number)
+
+
+def _is_number(field: str) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
 
 
 def group_by_sentence(entries: Iterable[Entry]) -> Iterator[list[Entry]]:

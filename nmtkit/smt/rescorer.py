@@ -109,6 +109,12 @@ class Rescorer:
         """Return True if at least one model is a translation model."""
         return any(scorer.reads_source for scorer in self._scorers)
 
+    @property
+    def tokenizes(self) -> bool:
+        """Return True if a model's corpus was raw text, so that it tokenises text."""
+        models = (model for scorer in self._scorers for model in scorer.ensemble.members)
+        return not all(model.config.text.tokenized for model in models)
+
     def rescore(
         self,
         entries: Iterable[Entry],

@@ -165,7 +165,14 @@ def test_lists_of_translate_are_raw_text(nmtkit, model, tmp_path):
     source.write_text("one two\nsix\n")
     options = ["-m", model, "--n-best", 3, "--beam", 4, "--no-unk", source, "-o", nbest]
     nmtkit("translate", *options)
-    out = nmtkit("nbest", "score", "-m", model, nbest, source, "--no-tokenized").stdout
+    score = ["nbest", "score", "-m", model, nbest, source]
+    raw = nmtkit(*score, "--no-tokenized")
+    assert (
+        "nbest: a list of 'nmtkit translate --n-best', whose text is raw" in nmtkit(*score).stderr
+    )
+    for result in (raw, nmtkit(*score, "--tokenized")):
+        assert "whose text is raw" not in result.stderr
+    out = raw.stdout
     rows = re.findall(r"nmtkit0= (\S+) RNN0= (\S+) ", out)
     assert len(rows) == len(out.splitlines()) > 3
     close = [abs(float(one) - float(other)) < 1e-3 for one, other in rows]

@@ -122,7 +122,7 @@ def test_fields_of_a_form_and_of_the_query(server: Running):
         ({"q": ["one", 2]}, 400),
         ({"source": "en"}, 400),
         ({"q": "one", "target": "xx"}, 400),
-        ({"q": "one", "source": "fr"}, 400),
+        ({"q": "one", "source": "de"}, 400),
         ({"q": "one", "format": "rtf"}, 400),
         ({"q": "one", "alternatives": -1}, 400),
         ({"q": "one", "alternatives": 1e9}, 400),
@@ -277,6 +277,17 @@ def check_mosess_client(client, server: Running):
     answer = client.translate({"text": "one two & <three>", "align": True, "nbest": 2})
     assert answer["text"] == server.text("one two & <three>") == answer["nbest"][0]["hyp"]
     assert {"tgt-start", "src-start", "src-end"} == set(answer["align"][0])
+    wanted = {"text": "one, two.  three!", "word-align": False, "nbest": "3"}
+    answer = client.translate(wanted)
+    assert len(answer["nbest"]) > 1 and "align" not in answer
+    scores = [one["totalScore"] for one in answer["nbest"]]
+    assert scores == sorted(scores, reverse=True)
+    assert all(one["word-align"] for one in answer["nbest"] if one["hyp"])
+    for found, text in [(answer, answer["text"])] + [(one, one["hyp"]) for one in answer["nbest"]]:
+        assert all(link["source-word"] < 3 for link in found["word-align"])
+        assert all(link["target-word"] < len(text.split()) for link in found["word-align"])
+    with pytest.raises(xmlrpc.client.Fault, match="nbest is not a number from 0 to 10"):
+        client.translate({**wanted, "nbest": 3.0})
     for method, arguments in (("translate", ("one",)), ("other", ({"text": "one"},))):
         with pytest.raises(xmlrpc.client.Fault):
             getattr(client, method)(*arguments)

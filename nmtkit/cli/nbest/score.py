@@ -1,6 +1,8 @@
 """`nmtkit nbest score`: an n-best list in, the list with features of models or an ensemble out."""
 
 import logging
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,6 +20,10 @@ from nmtkit.cli.shared_options import (
     params_option,
 )
 from nmtkit.cli.startup import configure_threads, importing
+from nmtkit.cli.writers import N_BEST_FEATURE
+
+if TYPE_CHECKING:
+    from nmtkit.smt.nbest import Entry
 
 log = logging.getLogger("nmtkit")
 
@@ -78,9 +84,9 @@ log = logging.getLogger("nmtkit")
     TEXT,
     option(
         "--tokenized/--no-tokenized",
-        default=True,
+        default=None,
         common=True,
-        help="Text is tokenised.",
+        help="Text is tokenised.  [default: tokenized]",
     ),
 )
 @model_run_options
@@ -97,7 +103,7 @@ def command(
     output: str,
     normalize: bool,
     count_unknown: bool,
-    tokenized: bool,
+    tokenized: bool | None,
     batch_size: int,
     device: str,
     threads: int,
@@ -151,8 +157,23 @@ def command(
         if source is not None and not rescorer.reads_source:
             raise click.UsageError("A language model reads no source; leave SRC out.")
         sources = None if source is None else list(read_lines(source))
-        entries = rescorer.rescore(read_nbest(nbest), sources, tokenized, normalize)
+        entries = read_nbest(nbest)
+        if tokenized is None and rescorer.tokenizes:
+            entries = _warn_if_raw(entries)
+        entries = rescorer.rescore(entries, sources, tokenized is not False, normalize)
         for entry in bar.track(entries):
             results.write(entry.line + "\n")
         for sentence in rescorer.summary():
             log.info("%s", sentence)
+
+
+def _warn_if_raw(entries: "Iterator[Entry]") -> "Iterator[Entry]":
+    """Yield the entries; warn if the list is one of `nmtkit translate`, whose text is raw."""
+    for number, entry in enumerate(entries):
+        if number == 0 and N_BEST_FEATURE in entry.feature_names:
+            log.warning(
+                "%s: a list of 'nmtkit translate --n-best', whose text is raw; add --no-tokenized,"
+                " or --tokenized if it was made with that",
+                entry.path,
+            )
+        yield entry

@@ -14,13 +14,16 @@ from typing import Protocol
 
 from nmtkit.errors import DataError
 from nmtkit.io.inputs import Source
-from nmtkit.io.lines import open_output, read_lines
+from nmtkit.io.lines import decode_line, open_output, read_raw_lines
 from nmtkit.text.memo import Memo
 from nmtkit.text.scripts import is_in_word
 from nmtkit.text.subword.bpe_learner import MAX_WORD_LENGTH, Pair, learn_merges
 
 SEPARATOR = "@@"
 """Suffix of a piece that another piece of the same word follows."""
+
+BINARY_LINES = 5
+"""Lines at the beginning of a file; a zero byte in them shows that the file is binary."""
 
 MAX_RECURSION = 500
 """Length of the parts of a very long word where pieces are limited to a vocabulary: the library
@@ -113,10 +116,21 @@ class BPE:
         """Load a file of merges.
 
         :param vocabulary, glossaries: see the class.
-        :raises DataError: the file cannot be read, its version is unknown, or a line is not two
-            symbols separated by a blank; the message names the line.
+        :raises DataError: the file cannot be read, is binary, its version is unknown, or a line is
+            not two symbols separated by a blank; the message names the line.
         """
-        return cls(*_parse(list(read_lines(path)), str(path)), vocabulary, glossaries)
+        raw = list(read_raw_lines(path))
+        try:
+            lines = [decode_line(line, path, number) for number, line in enumerate(raw, start=1)]
+            merges, version = _parse(lines, str(path))
+        except DataError as error:
+            if not any(b"\0" in line for line in raw[:BINARY_LINES]):
+                raise
+            raise DataError(
+                f"{path}: binary, not a file of BPE merges; a model of SentencePiece needs"
+                " --subword sentencepiece"
+            ) from error
+        return cls(merges, version, vocabulary, glossaries)
 
     def save(self, path: str | Path, force: bool = False) -> None:
         """Write the file of merges atomically.

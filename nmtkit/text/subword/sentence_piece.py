@@ -1,9 +1,10 @@
 """SentencePiece: pieces of raw text, whitespace included, that give the text back unchanged.
 
 Kudo & Richardson 2018, with the library's byte pair encoding, which learns ten times as fast as its
-unigram model and needs as few pieces. Text is not normalised. `▁` stands for a blank; a character
-that is not in the model becomes the pieces of its UTF-8 bytes, such as `<0xE2>`. So no character is
-unknown, and no piece holds whitespace: blanks aside, whitespace is never learned.
+unigram model and needs as few pieces. Text is not normalised, because prefixes, terms and the
+places of words need a line's own characters. `▁` stands for a blank; a character that is not in the
+model becomes the pieces of its UTF-8 bytes, such as `<0xE2>`. So no character is unknown, and no
+piece holds whitespace: blanks aside, whitespace is never learned.
 """
 
 import io
@@ -33,6 +34,12 @@ REQUIRED_PIECES = (BLANK, *BYTE_PIECES)
 
 CHARACTER_COVERAGE = 0.9995
 """Share of the text whose characters become pieces; the rarest are left to their bytes."""
+
+TRAINER_OPTIONS = "--normalization_rule_name=identity --byte_fallback=true"
+"""Options of the library's trainer, spm_train, that a model needs; neither is a default."""
+
+NOT_NORMALISED = ["a", "é\u3000"]
+"""Parts of a line that the library's rules of normalisation change: by NFKC U+3000 is a blank."""
 
 MAX_FILE_BYTES = 1 << 26
 """Maximum size of a model file; one of 32,000 pieces has 0.6 MB."""
@@ -108,7 +115,8 @@ class SentencePiece:
 
         :param vocabulary: see the class.
         :param glossaries: must be empty; SentencePiece has none.
-        :raises DataError: the file cannot be read, is damaged, or has no pieces for bytes.
+        :raises DataError: the file cannot be read, is damaged, has no pieces for bytes, or
+            normalises text.
         """
         if glossaries:
             raise DataError(f"{path}: SentencePiece has no glossaries; use BPE, or leave them out")
@@ -122,7 +130,7 @@ class SentencePiece:
         model = cls(proto, vocabulary)
         problem = model._problem()
         if problem:
-            raise DataError(f"{path}: not a SentencePiece model of nmtkit: {problem}")
+            raise DataError(f"{path}: not a SentencePiece model for nmtkit: {problem}")
         return model
 
     def save(self, path: str | Path, force: bool = False) -> None:
@@ -156,10 +164,10 @@ class SentencePiece:
         try:
             ids = [self.processor.piece_to_id(piece) for piece in BYTE_PIECES]
             if self.processor.get_piece_size() == 0 or not all(map(self.processor.is_byte, ids)):
-                return "it has no pieces for bytes; learn it with byte fallback"
-            return (
-                None if self.undo(self.apply(["a", "é\u3000"])) == ["a", "é\u3000"] else "damaged"
-            )
+                return f"it has no pieces for bytes; learn it with {TRAINER_OPTIONS}"
+            if self.undo(self.apply(NOT_NORMALISED)) != NOT_NORMALISED:
+                return f"it normalises text, as by nmt_nfkc; learn it with {TRAINER_OPTIONS}"
+            return None
         except (RuntimeError, ValueError, IndexError):
             return "damaged; restore it from a copy"
 

@@ -1,6 +1,7 @@
 """Several training corpora in one prepared folder: counts, ranges, tags, held-out pairs."""
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from nmtkit.preprocessing.corpora import TrainingCorpus
 from nmtkit.preprocessing.prepare import prepare
 from nmtkit.preprocessing.settings import PrepareSettings
 from nmtkit.preprocessing.shortlists import write_shortlists
+from nmtkit.text.subword.bpe import undo_bpe
 
 JOINT = TextConfig(subwords="joint")
 
@@ -89,6 +91,27 @@ def test_a_tag_is_one_token_and_in_the_shortlist(
     assert "< " not in merges and ">\n" not in merges.replace("</w>", "")
     src, tgt = write_shortlists(tmp_path / "out", 4, 4)
     assert src.vocabulary.words[-1] == "<bt>" and "<bt>" not in tgt.vocabulary
+
+
+def test_a_glossary_that_matches_no_word_is_reported(
+    corpora: list[TrainingCorpus], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = replace(JOINT, glossaries=("cat", "<[a-z]+/>"))
+    prepare(PrepareSettings(text=text, merges=2), tmp_path / "out", corpora)
+    messages = [message for message in caplog.messages if "--glossary" in message]
+    assert len(messages) == 1 and "'<[a-z]+/>' matches no word" in messages[0]
+
+
+@pytest.mark.parametrize("merges", [0, 2])
+def test_a_line_with_a_tag_of_another_corpus_keeps_it(tmp_path: Path, merges: int) -> None:
+    first = write(tmp_path, "a", [("<b> two cats", "deux chats"), ("one cat", "un chat")])
+    second = write(tmp_path, "b", [("many cats", "des chats")])
+    corpora = [TrainingCorpus(first, tag="<a>"), TrainingCorpus(second, tag="<b>")]
+    text = JOINT if merges else TextConfig()
+    prepare(PrepareSettings(text=text, merges=merges), tmp_path / "out", corpora)
+    found = [undo_bpe(line.split()) for line in lines(tmp_path / "out" / "train.src")]
+    expected = ["<b> two cats", "<a> one cat", "<b> many cats"]
+    assert [" ".join(words) for words in found] == expected
 
 
 def test_a_sentence_begins_after_its_tag(tmp_path: Path) -> None:

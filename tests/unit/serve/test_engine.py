@@ -45,6 +45,32 @@ def test_an_error_of_a_line_is_not_one_of_other_requests(
     ]
 
 
+def test_text_in_the_target_language_needs_no_model(hosts: FakeHosts, tmp_path) -> None:
+    text = "Bonjour le monde,\ntout va bien ici\n"
+    with running(tmp_path) as server:
+        server.wait_until(lambda: hosts.hosts)
+        seen = len(hosts.messages)
+        assert server.text(text, source="fr") == text
+        for one, markup in ((text, "text"), (f"<p>{text}</p>", "html")):
+            answer = server.translate(q=one, source="auto", format=markup, alternatives=1).json()
+            assert answer["translatedText"] == one and answer["alternatives"] == []
+            assert answer["detectedLanguage"]["language"] == "fr"
+            assert answer["detectedLanguage"]["confidence"] > 90
+        with server.socket("/stream") as socket:
+            request = {"id": 1, "text": text, "source": "auto", "target": "fr"}
+            socket.send(json.dumps(request))
+            line = json.loads(socket.recv(10))
+            assert line["text"] == "Bonjour le monde," and line["detected"] == "fr"
+        form = {"source": "auto", "target": "fr"}
+        file = {"file": ("a.txt", text.encode())}
+        answer = server.http.post("/translate_file", data=form, files=file).json()
+        assert server.http.get(answer["translatedFileUrl"]).text == text
+        assert len(hosts.messages) == seen
+        mixed = server.translate(q=["Hello", text], source="auto").json()
+        assert mixed["translatedText"] == ["HELLO", text]
+        assert [one["language"] for one in mixed["detectedLanguage"]] == ["en", "fr"]
+
+
 @pytest.mark.parametrize("wrong", [{"results": []}, {"results": None}, {}, {"error": "x"}])
 def test_an_answer_that_cannot_be_used_is_an_error_at_once(
     hosts: FakeHosts, tmp_path, wrong: dict[str, Any]

@@ -7,6 +7,9 @@ from nmtkit.serve.errors import RequestError
 from nmtkit.serve.languages import Languages
 from nmtkit.serve.pairs import models_of_pairs, named_files
 
+GERMAN = "Das ist ein Satz in deutscher Sprache."
+FRENCH = "Bonjour le monde, tout va bien ici"
+
 
 @pytest.fixture
 def folder(tmp_path):
@@ -49,8 +52,39 @@ def test_a_region_stands_for_its_language():
     for source, target in (("en", "fr"), ("pt", "en"), ("", ""), ("auto", "fr")):
         with pytest.raises(RequestError):
             languages.pair(source, target)
-    pair, probability = languages.pair("auto", "en", "Das ist ein Satz in deutscher Sprache.")
-    assert pair == ("de", "en") and probability is not None and probability > 0.5
+    pair, detected = languages.pair("auto", "en", GERMAN)
+    assert pair == ("de", "en") and detected is not None
+    assert detected[0] == "de" and detected[1] > 0.5
+
+
+@pytest.mark.parametrize(
+    ("pairs", "wanted", "text", "pair", "language"),
+    [
+        ([("en", "fr")], ("auto", "fr"), FRENCH, ("fr", "fr"), "fr"),
+        ([("en", "fr-CA")], ("auto", "fr"), FRENCH, ("fr-CA", "fr-CA"), "fr-CA"),
+        ([("en", "fr"), ("fr", "fr")], ("auto", "fr"), FRENCH, ("fr", "fr"), "fr"),
+        ([("en", "fr"), ("fr-CA", "fr")], ("auto", "fr"), FRENCH, ("fr-CA", "fr"), "fr-CA"),
+        ([("en", "fr"), ("fr", "en")], ("auto", "fr"), FRENCH, ("fr", "fr"), "fr"),
+        ([("en", "fr")], ("auto", "fr"), GERMAN, ("en", "fr"), "de"),
+        ([("en", "fr")], ("auto", "fr"), "Bonjour", ("en", "fr"), "en"),
+        ([("en", "fr")], ("auto", "fr"), "12", ("en", "fr"), "en"),
+        ([("en", "fr")], ("en", "en"), "", ("en", "en"), None),
+        ([("en", "fr")], ("fr", "fr-CA"), "", ("fr", "fr"), None),
+        ([("en-GB", "en-US")], ("en-GB", "en"), "", ("en-GB", "en-US"), None),
+    ],
+)
+def test_text_in_the_target_language_stays_as_it_is(pairs, wanted, text, pair, language):
+    source, target = wanted
+    found, detected = Languages(pairs).pair(source, target, text)
+    assert found == pair
+    assert (detected and detected[0]) == language
+
+
+def test_other_scripts_and_unknown_languages_are_not_the_target_language():
+    languages = Languages([("en", "zh-Hant"), ("zh-Hans", "en")])
+    for source, target in (("zh-Hans", "zh-Hant"), ("de", "de")):
+        with pytest.raises(RequestError):
+            languages.pair(source, target)
 
 
 @pytest.mark.parametrize(

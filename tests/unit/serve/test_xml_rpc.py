@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmtkit.serve.errors import RequestError
-from nmtkit.serve.xml_rpc import _value, parse_call
+from nmtkit.serve.xml_rpc import _answer, _value, parse_call
 
 texts = st.text(st.characters(exclude_categories=["Cs"], min_codepoint=32))
 values = st.recursive(
@@ -64,3 +64,31 @@ def test_hostile_calls_are_refused(body):
     with pytest.raises(RequestError) as caught:
         parse_call(body.encode())
     assert caught.value.status == 400
+
+
+def placed(*places):
+    return [{"text": "", "start": start, "end": end} for start, end in places]
+
+
+def test_alignments_count_words_between_blanks():
+    details = {
+        "source_words": placed((0, 2), (3, 6), (6, 7)),
+        "target_words": placed((0, 2), (2, 5), (6, 7)),
+        "alignment": [[0, 0, 0.4], [0, 1, 0.3], [1, 1, 0.6], [1, 2, 0.3], [2, 2, 0.9]],
+    }
+    empty: dict[str, list[int]] = {"source_words": [], "target_words": [], "alignment": []}
+    result = {
+        "text": "l'eau !", "alternatives": ["eau"], "ranking_scores": [-0.5, -0.7],
+        **details, "alternative_details": [empty],
+    }  # fmt: skip
+    answer = _answer("de eau.", result, {"align", "word-align"}, 2)
+    links = [(0, 0), (1, 0), (1, 1)]
+    word_align = [{"source-word": source, "target-word": target} for source, target in links]
+    assert answer["word-align"] == word_align
+    assert answer["align"] == [
+        {"tgt-start": 0, "src-start": 0, "src-end": 1},
+        {"tgt-start": 1, "src-start": 1, "src-end": 1},
+    ]
+    assert [one["totalScore"] for one in answer["nbest"]] == [-0.5, -0.7]
+    assert [one["word-align"] for one in answer["nbest"]] == [word_align, []]
+    assert _answer("de eau.", {**result, "alternatives": []}, set(), 0) == {"text": "l'eau !"}

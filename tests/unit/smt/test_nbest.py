@@ -80,6 +80,17 @@ def test_a_new_feature_is_appended_and_nothing_else_changes(line, expected):
     assert changed.with_feature("RNN0", 1).feature_names[-2:] == ["CSLM0", "RNN0"]
 
 
+@pytest.mark.parametrize(
+    "more", ["", " 0-0 1-1 |||", " WordScores= -1 -2 |||", " 0-0 ||| W= 3 |||"]
+)
+def test_marians_fields_before_the_features_are_kept(more):
+    line = f"0 ||| un homme |||{more} F0= -1.5 ||| -0.5"
+    entry = parse(line)
+    assert (entry.line, entry.total, entry.features) == (line, -0.5, {"F0": (-1.5,)})
+    changed = entry.with_feature("RNN0", 2.0).with_total(1.0)
+    assert changed.line == f"0 ||| un homme |||{more} F0= -1.5 RNN0= 2.000000 ||| 1.000000"
+
+
 def test_an_existing_feature_cannot_be_added():
     with pytest.raises(DataError, match=r"l.nb:4: has a feature 'LM0' already; choose"):
         parse(MOSES, "l.nb", 4).with_feature("LM0", 1)

@@ -13,6 +13,7 @@ from nmtkit.errors import DataError, OutputError
 from nmtkit.text import memo
 from nmtkit.text.subword.bpe import BPE, undo_bpe
 from nmtkit.text.subword.bpe_learner import MAX_WORD_LENGTH
+from nmtkit.text.subword.sentence_piece import SentencePiece
 
 COUNTS = {
     "low": 5, "lower": 2, "newest": 6, "widest": 3, "l'eau": 4, "été": 7, "étés": 3, "aaaa": 4,
@@ -172,6 +173,12 @@ def test_bad_files_name_the_line(tmp_path: Path, text: str, message: str) -> Non
     (tmp_path / "codes").write_text(text)
     with pytest.raises(DataError, match=message):
         BPE.load(tmp_path / "codes")
+
+
+def test_a_model_of_sentencepiece_is_named(tmp_path: Path) -> None:
+    SentencePiece.learn({"aé": 3}, 300).save(tmp_path / "own.model")
+    with pytest.raises(DataError, match="own.model: binary, .* needs --subword sentencepiece"):
+        BPE.load(tmp_path / "own.model")
 
 
 def test_very_long_words_are_split_in_linear_time() -> None:

@@ -3,8 +3,10 @@
 import random
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
+import sentencepiece
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -160,11 +162,36 @@ def test_damaged_files_are_refused(
     damaged = [b"", b"\n", b"abc", model._proto[:-1], model._proto[:999], draw.randbytes(500)]
     for content in damaged:
         (tmp_path / "model").write_bytes(content)
-        with pytest.raises(DataError, match="model: not a SentencePiece model of nmtkit"):
+        with pytest.raises(DataError, match="model: not a SentencePiece model for nmtkit"):
             SentencePiece.load(tmp_path / "model")
     with pytest.raises(DataError, match="cannot be read"):
         SentencePiece.load(tmp_path / "none")
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({}, "has no pieces for bytes"),
+        ({"byte_fallback": True}, "normalises text"),
+        ({"byte_fallback": True, "normalization_rule_name": "identity"}, ""),
+    ],
+)
+def test_models_of_the_library_must_keep_text(
+    tmp_path: Path, options: dict[str, Any], problem: str
+) -> None:
+    words = [word for word in TEXT.split() if word not in ("</s>", "<unk>", "<s>")] * 9
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(words), model_prefix=str(tmp_path / "own"), vocab_size=400,
+        hard_vocab_limit=False, minloglevel=3, **options
+    )  # fmt: skip
+    file = tmp_path / "own.model"
+    if not problem:
+        assert restored(SentencePiece.load(file), pieces_of(SentencePiece.load(file), "é ﬁ"))
+        return
+    advice = "--normalization_rule_name=identity --byte_fallback=true"
+    with pytest.raises(DataError, match=f"for nmtkit: it {problem}.*; learn it with {advice}"):
+        SentencePiece.load(file)
 
 
 def test_a_million_characters_are_split_at_once(model: SentencePiece) -> None:
