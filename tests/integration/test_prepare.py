@@ -266,8 +266,8 @@ def test_a_missing_file_is_named(nmtkit: Nmtkit, options: list[str], message: st
 @pytest.mark.parametrize(
     ("languages", "message"),
     [
-        ([], "Missing option '-s'"),
-        (["-s", "en"], "Missing option '-t'"),
+        ([], "-s or --like is needed"),
+        (["-s", "en"], "-t or --like is needed"),
     ],
 )
 def test_languages_are_asked_for(
