@@ -23,6 +23,8 @@ HELD_OUT_PHRASE_PAIRS = 1000
 """Default of `--held-out` for a phrase table without `--dev`."""
 
 RAW_TEXT_OPTIONS = (
+    "--hyphens",
+    "--escape",
     "--nfc",
     "--punctuation",
     "--protected",
@@ -59,8 +61,6 @@ def _at_most_two(
         exclusive("--like", "--phrase-table"),
         *excludes("--phrase-table", "--train", "--corpora", "--tag"),
         exclusive("--dev", "--held-out >0"),
-        exclusive("--phrase-table", "--hyphens", because=KEEPS_WORDS),
-        exclusive("--phrase-table", "--escape", because=KEEPS_WORDS),
         *(
             exclusive(tokenized, name, because=because)
             for tokenized, because in (

@@ -177,7 +177,14 @@ def prepare(
         **segmentation.subword_settings(),
         invalid=invalid,
         held_out=held_out,
-        asked=switches_asked(nfc=nfc, protected=protected, joiners=joiners, copy_names=copy_names),
+        asked=switches_asked(
+            hyphens=hyphens,
+            escape=escape,
+            nfc=nfc,
+            protected=protected,
+            joiners=joiners,
+            copy_names=copy_names,
+        ),
         like=str(like),
     )
     return _prepare.prepare(

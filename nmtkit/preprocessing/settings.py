@@ -13,7 +13,15 @@ from nmtkit.preprocessing.rules import rule_limits
 from nmtkit.text.subword import DEFAULT_METHOD, METHODS
 from nmtkit.text.subword.bpe import glossary_pattern
 
-RAW_TEXT_SETTINGS = ("nfc", "punctuation", "protected", "combining", "joiners")
+RAW_TEXT_SETTINGS = (
+    "nfc",
+    "punctuation",
+    "hyphens",
+    "escape",
+    "protected",
+    "combining",
+    "joiners",
+)
 """Switches of `TextConfig` that apply to raw text alone."""
 AUTO = "auto"
 """Choose by the text."""

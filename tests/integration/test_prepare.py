@@ -346,3 +346,14 @@ def test_output_does_not_depend_on_the_number_of_workers(corpus: Path, tmp_path:
         assert (completed.returncode, completed.stdout) == (0, ""), completed.stderr
     for path in (tmp_path / "out1").iterdir():
         assert path.read_bytes() == (tmp_path / "out2" / path.name).read_bytes()
+
+
+@pytest.mark.parametrize("option", ["--hyphens", "--escape"])
+@pytest.mark.parametrize(
+    "kind", [["--subword", "sentencepiece"], ["--subword", "none", "--tokenizer", "none"]]
+)
+def test_options_of_words_are_refused_where_no_words_are_found(
+    nmtkit: Nmtkit, train: list[object], tmp_path: Path, kind: list[str], option: str
+) -> None:
+    arguments = ["-s", "en", "-t", "fr", *train, *kind, option, "-o", tmp_path / "out"]
+    assert f"text.{option[2:]} " in nmtkit("prepare", *arguments, status=1).stderr
