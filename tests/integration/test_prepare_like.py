@@ -75,10 +75,8 @@ def test_a_model_is_trained_further_on_text_prepared_like_its_own(
 def test_held_out_pairs_are_prepared_as_at_first(trained, capitals, nmtkit, tmp_path):
     _, model = trained(KINDS["truecase"])
     folders = tmp_path / "one", tmp_path / "two"
-    nmtkit(
-        *("prepare", *capitals[0][:3], "-s", "en", "-t", "fr", *KINDS["truecase"]),
-        *("--held-out", 3, "-o", folders[0]),
-    )
+    first = ["-s", "en", "-t", "fr", *KINDS["truecase"], "--held-out", 3, "-o", folders[0]]
+    nmtkit("prepare", *capitals[0][:3], *first)
     nmtkit("prepare", *capitals[0][:3], "--like", model, "--held-out", 3, "-o", folders[1])
     dev = [
         (folder / "dev.src").read_text(encoding="utf-8").replace("@@ ", "") for folder in folders
