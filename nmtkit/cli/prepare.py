@@ -7,7 +7,7 @@ import click
 from nmtkit.cli.cleaning_options import cleaning_options
 from nmtkit.cli.command import FILES, HARDWARE, TEXT, declare_command, group, option
 from nmtkit.cli.corpus_options import TRAIN_OPTIONS, dev_option, test_option
-from nmtkit.cli.rules import at_least_one, excludes, exclusive
+from nmtkit.cli.rules import at_least_one, excludes, exclusive, needs
 from nmtkit.cli.shared_options import (
     FILE,
     FOLDER,
@@ -61,6 +61,8 @@ def _at_most_two(
         exclusive("--like", "--phrase-table"),
         *excludes("--phrase-table", "--train", "--corpora", "--tag"),
         exclusive("--dev", "--held-out >0"),
+        needs("--leakage drop", "--dev", "--test", because="pairs are looked up there"),
+        needs("--leakage drop-any", "--dev", "--test", because="pairs are looked up there"),
         *(
             exclusive(tokenized, name, because=because)
             for tokenized, because in (

@@ -131,7 +131,16 @@ def test_every_option_reaches_the_manifest(
     options: list[object] = ["-s", "de", "-t", "it", "--hyphens", "--escape", "--max-length", "30"]
     options += ["--max-ratio", "4.5", "--dedup", "--bpe", "7", "--bpe-separate"]
     options += ["--clean", "none", "--rule", "digits=0.25", "--near-dedup", "src"]
-    options += ["--leakage", "drop-any"]
+    for side in ("de", "it"):
+        (tmp_path / f"news.{side}").write_text(f"other text in {side}\n")
+    options += [
+        "--leakage",
+        "drop-any",
+        "--test",
+        "news",
+        tmp_path / "news.de",
+        tmp_path / "news.it",
+    ]
     options += ["--no-nfc", "--punctuation", "--no-joiners", "--no-copy-names"]
     options += ["--markup", "xml"]
     options += ["--case", "truecase", "--held-out", 3]
