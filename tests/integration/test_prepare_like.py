@@ -8,7 +8,7 @@ from nmtkit import prepare
 from nmtkit.errors import ConfigError
 from nmtkit.text.vocabulary import Vocabulary
 
-KINDS = {
+KINDS: dict[str, list[object]] = {
     "words": ["--subword", "none"],
     "bpe": ["--bpe", 20],
     "truecase": ["--bpe", 20, "--case", "truecase"],
