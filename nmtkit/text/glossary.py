@@ -7,8 +7,8 @@ otherwise, and so is whether accents are marks of their own (Unicode's NFC and N
 apostrophes and hyphens is written, and what has no width and no meaning, such as soft hyphens.
 Scripts without blanks have no word boundaries, so there every character is a word. Combining marks,
 such as the vowels of Hindi, belong to the character before. In Korean particles stand behind a word
-without a blank: a term is found before them. Greek capitals have no accents: a term is found without
-them, too.
+without a blank: a term is found before them. Greek capitals have no accents: a term is found
+without them, too.
 """
 
 import re
