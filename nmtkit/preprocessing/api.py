@@ -135,12 +135,12 @@ def prepare(
     :raises NmtkitError: settings contradict each other, or a file cannot be used or written.
     :raises TypeError: a string is passed instead of a pair of files.
     """
-    if like:
-        _refuse_text_settings(locals())
     files_by_name = {"train": train, "dev": dev, **(tests or {})}
     for name, value in {**files_by_name, "bpe_codes": bpe_codes, "glossaries": glossaries}.items():
         refuse_string(value, name)
     is_table = isinstance(train, tuple) and len(train) == 1
+    if like:
+        _refuse_text_settings(locals())
     segmentation = Segmentation(
         "none" if is_table and tokenizer == AUTO else tokenizer,
         "none"
@@ -190,21 +190,6 @@ def prepare(
     return _prepare.prepare(
         settings, output, train, dev, tests, workers, force, language_check, dry_run, columns
     )
-
-
-def _refuse_text_settings(arguments: Mapping[str, Any]) -> None:
-    """Raise ConfigError if settings of text are given beside a model that has them.
-
-    :param arguments: those of `prepare`, by name.
-    """
-    names = {field.name for field in fields(TextConfig)} | {
-        *("tokenizer", "subword", "subword_size", "bpe", "bpe_codes", "bpe_separate")
-    }
-    for name, parameter in signature(prepare).parameters.items():
-        if name in names and arguments[name] != parameter.default:
-            raise ConfigError(
-                f"{name} is a setting of the model in {arguments['like']}; leave it or `like` out"
-            )
 
 
 def build_shortlist(
@@ -284,3 +269,18 @@ def select(
     text = TextConfig(src_language=src_language, tgt_language=tgt_language, tokenized=tokenized)
     settings = _select.SelectSettings(text, side, order, seed, invalid, pairs, words)
     return _select.select(settings, pool, output, domain, dev, lms, scores, workers, force)
+
+
+def _refuse_text_settings(arguments: Mapping[str, Any]) -> None:
+    """Raise ConfigError if settings of text are given beside a model that has them.
+
+    :param arguments: those of `prepare`, by name.
+    """
+    names = {field.name for field in fields(TextConfig)} | {
+        *("tokenizer", "subword", "subword_size", "bpe", "bpe_codes", "bpe_separate")
+    }
+    for name, parameter in signature(prepare).parameters.items():
+        if name in names and arguments[name] != parameter.default:
+            raise ConfigError(
+                f"{name} is a setting of the model in {arguments['like']}; leave it or `like` out"
+            )
