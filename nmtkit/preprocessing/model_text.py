@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nmtkit.config import TextConfig
+from nmtkit.errors import ModelError
 from nmtkit.io.checksums import check_sums
 from nmtkit.text.subword import method_of
 from nmtkit.text.term_words import TermWords
@@ -52,7 +53,12 @@ class ModelText:
         term_words = TermWords.of(src, tgt)
         src_words = src.words[: term_words.first] if term_words else src.words  # added again later
         names = [f"vocab.{side}" for side in sides]
-        files = prepared_files(folder, config.text, sides)
+        try:
+            files = prepared_files(folder, config.text, sides)
+        except OSError as error:
+            raise ModelError(
+                f"{error.filename}: cannot be read: {error.strerror}; restore it from a copy"
+            ) from error
         return cls(
             text,
             method_of(folder, "src"),

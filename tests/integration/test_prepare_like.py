@@ -5,7 +5,7 @@ import json
 import pytest
 
 from nmtkit import prepare
-from nmtkit.errors import ConfigError
+from nmtkit.errors import ConfigError, ModelError
 from nmtkit.text.vocabulary import Vocabulary
 
 KINDS: dict[str, list[object]] = {
@@ -120,6 +120,13 @@ def test_pieces_that_the_model_does_not_have_are_refused(trained, capitals, nmtk
         (other / f"vocab.{side}").write_bytes((model / f"vocab.{side}").read_bytes())
     refused = nmtkit("train", other, "-o", tmp_path / "new", "--from", model, status=1).stderr
     assert f"than by {model}/pieces.src" in refused and f"prepare --like {model}" in refused
+
+
+def test_a_model_without_its_pieces_is_refused(trained, capitals, tmp_path):
+    _, model = trained(KINDS["bpe"])
+    (model / "pieces.src").unlink()
+    with pytest.raises(ModelError, match=r"pieces.src: cannot be read: .*; restore it"):
+        prepare(capitals[0][1:3], tmp_path / "out", like=model)
 
 
 @pytest.mark.parametrize(
