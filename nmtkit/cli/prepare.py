@@ -55,8 +55,8 @@ def _at_most_two(
 @declare_command(
     rules=[
         at_least_one("--train", "--corpora", "--phrase-table"),
-        at_least_one("-s", "--like"),
-        at_least_one("-t", "--like"),
+        at_least_one("--src-language", "--like"),
+        at_least_one("--tgt-language", "--like"),
         *excludes("--like", *SETTINGS_OF_MODEL, because="the model's text settings are used"),
         exclusive("--like", "--phrase-table"),
         *excludes("--phrase-table", "--train", "--corpora", "--tag"),

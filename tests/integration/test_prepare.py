@@ -275,8 +275,8 @@ def test_a_missing_file_is_named(nmtkit: Nmtkit, options: list[str], message: st
 @pytest.mark.parametrize(
     ("languages", "message"),
     [
-        ([], "-s or --like is needed"),
-        (["-s", "en"], "-t or --like is needed"),
+        ([], "--src-language or --like is needed"),
+        (["-s", "en"], "--tgt-language or --like is needed"),
     ],
 )
 def test_languages_are_asked_for(
