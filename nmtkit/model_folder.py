@@ -46,7 +46,7 @@ from nmtkit.models import MODELS, Model, model_name
 from nmtkit.models.base import TranslationModel
 from nmtkit.text.names import NAMES
 from nmtkit.text.pipeline import TextPipeline
-from nmtkit.text.subword import METHODS, PIECES, SUBWORD_FILES, method_of
+from nmtkit.text.subword import PIECES, SUBWORD_FILES, method_of
 from nmtkit.text.truecaser import TRUECASE
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.text_config import TextConfig
@@ -380,7 +380,7 @@ def other_subwords(
     """
     ours = prepared_files(folder, text, ("src", "tgt"))
     theirs = prepared_files(prepared, prepared_text, sides)
-    names = (f"{method}.{side}" for method in METHODS for side in ("src", "tgt"))
+    names = (f"{name}.{side}" for name in SUBWORD_FILES for side in ("src", "tgt"))
     return next((name for name in names if ours.get(name) != theirs.get(name)), None)
 
 

@@ -56,6 +56,7 @@ NEED_WEIGHTS = ("--soft", "--show", "--plot", "--lexicon")
         needs("--reverse-model", "--symmetrize"),
         *excludes("--symmetrize", *NEED_WEIGHTS, because="it has links, not weights"),
         needs("--min-count", "--lexicon"),
+        needs("--format", "--plot"),
         needs("--json", "--gold", because="--soft writes alignments as JSON"),
         different_files("--output", "--lexicon"),
     ],

@@ -7,13 +7,13 @@ import click
 from nmtkit.cli.cleaning_options import cleaning_options
 from nmtkit.cli.command import FILES, HARDWARE, TEXT, declare_command, group, option
 from nmtkit.cli.corpus_options import TRAIN_OPTIONS, dev_option, test_option
-from nmtkit.cli.rules import at_least_one, excludes, exclusive
+from nmtkit.cli.rules import at_least_one, excludes, exclusive, needs
 from nmtkit.cli.shared_options import (
     FILE,
     FOLDER,
     force_option,
     invalid_option,
-    language_options,
+    language_option,
     output_option,
     tokenized_option,
     workers_option,
@@ -23,6 +23,8 @@ HELD_OUT_PHRASE_PAIRS = 1000
 """Default of `--held-out` for a phrase table without `--dev`."""
 
 RAW_TEXT_OPTIONS = (
+    "--hyphens",
+    "--escape",
     "--nfc",
     "--punctuation",
     "--protected",
@@ -30,6 +32,14 @@ RAW_TEXT_OPTIONS = (
     "--case truecase",
     "--case markers",
 )
+
+SETTINGS_OF_MODEL = (
+    *("-s", "-t", "--tokenizer", "--tokenized", "--hyphens", "--escape", "--nfc", "--no-nfc"),
+    *("--punctuation", "--protected", "--no-protected", "--joiners", "--no-joiners", "--case"),
+    *("--copy-names", "--no-copy-names", "--markup", "--subword", "--subword-size", "--bpe"),
+    *("--bpe-separate", "--bpe-codes", "--vocabulary-threshold", "--glossary"),
+)
+"""Options whose values `--like` takes from a model."""
 
 KEEPS_WORDS = "the words of a phrase table are left unchanged"
 
@@ -45,10 +55,14 @@ def _at_most_two(
 @declare_command(
     rules=[
         at_least_one("--train", "--corpora", "--phrase-table"),
+        at_least_one("--src-language", "--like"),
+        at_least_one("--tgt-language", "--like"),
+        *excludes("--like", *SETTINGS_OF_MODEL, because="the model's text settings are used"),
+        exclusive("--like", "--phrase-table"),
         *excludes("--phrase-table", "--train", "--corpora", "--tag"),
         exclusive("--dev", "--held-out >0"),
-        exclusive("--phrase-table", "--hyphens", because=KEEPS_WORDS),
-        exclusive("--phrase-table", "--escape", because=KEEPS_WORDS),
+        needs("--leakage drop", "--dev", "--test", because="pairs are looked up there"),
+        needs("--leakage drop-any", "--dev", "--test", because="pairs are looked up there"),
         *(
             exclusive(tokenized, name, because=because)
             for tokenized, because in (
@@ -95,9 +109,18 @@ def _at_most_two(
     test_option,
     output_option("Prepared folder.", type=FOLDER, metavar="DIR", default=None, required=True),
 )
-@language_options
 @group(
     TEXT,
+    language_option("src"),
+    language_option("tgt"),
+    option(
+        "--like",
+        type=FOLDER,
+        metavar="MODEL",
+        help="Prepare the text as that of this model, whose training is to go on: 'train --from"
+        " MODEL'. Languages, all settings of text and subwords, and the vocabularies are the"
+        " model's.",
+    ),
     option(
         "--tokenizer",
         type=click.Choice(["auto", "moses", "none"]),
@@ -257,6 +280,7 @@ def command(
       nmtkit prepare -s en -t fr --train a.en a.fr --dev b.en b.fr --test news c.en c.fr -o prepared
       nmtkit prepare -s en -t fr --train news:2 a.en a.fr --train b.tmx \
         --dev c.en c.fr -o prepared
+      nmtkit prepare --like model --train a.en a.fr --dev b.en b.fr -o domain
       nmtkit prepare -s en -t fr --train a.en a.fr --dry-run -o report
       nmtkit prepare -s en -t fr --phrase-table phrase-table.gz -o phrases
 

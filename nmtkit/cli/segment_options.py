@@ -105,10 +105,10 @@ def segment_options(function: Any) -> Any:
             metavar="[confidence|forward|random|random-confidence]",
             type=click.Choice(["confidence", "forward", "random", "random-confidence"]),
             help="Cut each line into the segments with the highest confidence in both directions,"
-            " and translate them one by one, for models that fail on long sentences. Three"
-            " controls: 'forward' takes confidence from the model alone, without --reverse-model;"
-            " 'random' draws segments of random lengths; 'random-confidence' takes those with the"
-            " highest sum of random confidences.",
+            " and translate them one by one, for models that fail on long sentences. 'confidence'"
+            " may be left out. Three controls: 'forward' takes confidence from the model alone,"
+            " without --reverse-model; 'random' draws segments of random lengths;"
+            " 'random-confidence' takes those with the highest sum of random confidences.",
         ),
         option(
             "--reverse-model",

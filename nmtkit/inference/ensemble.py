@@ -74,8 +74,14 @@ class Ensemble:
     def averaged(self, weights: Sequence[float] = (), log_linear: bool = False) -> "Ensemble":
         """Return the same models with other weights or averaging; see `ModelAveraging`.
 
-        :raises ConfigError: there is not one weight per model, or a weight is not above 0.
+        :raises ConfigError: there is not one weight per model, a weight is not above 0, or
+            logarithms of a single model are to be averaged.
         """
+        if log_linear and len(self.members) == 1:
+            raise ConfigError(
+                "an average of logarithms needs several models; repeat --model, or leave --average"
+                " out"
+            )
         if weights and len(weights) != len(self.members):
             raise ConfigError(
                 f"{counted(len(weights), 'weight')} for {counted(len(self.members), 'model')};"

@@ -69,7 +69,8 @@ class MarkupTranslator:
 
     :param translator: if no model has attention, words are taken to be in the same order.
     :param markup: what is markup, or None.
-    :param protect: patterns of text that comes back as it is, as often as it is there.
+    :param protect: patterns of text that comes back as it is, as often as it is there; by default
+        placeholders.
     :param table: word translations, which make the alignment better; by default the table that
         `nmtkit optimize` has left in the first model's folder.
     :raises ConfigError: there is no such markup.
@@ -79,7 +80,7 @@ class MarkupTranslator:
         self,
         translator: Translator,
         markup: Markup | str | None = None,
-        protect: Sequence[re.Pattern[str]] = (),
+        protect: Sequence[re.Pattern[str]] = (PLACEHOLDER_PATTERN,),
         table: TranslationTable | None = None,
     ) -> None:
         self._translator = translator

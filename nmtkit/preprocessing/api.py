@@ -9,11 +9,13 @@ build_shortlist("prepared", 30_000)
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from nmtkit.config import TextConfig
-from nmtkit.errors import refuse_string
+from nmtkit.errors import ConfigError, refuse_string
 from nmtkit.preprocessing import prepare as _prepare
 from nmtkit.preprocessing.leakage import LeakagePolicy
 from nmtkit.preprocessing.prepare import Bitext, TrainingData
@@ -38,8 +40,9 @@ def prepare(
     tests: Mapping[str, Bitext] | None = None,
     *,
     columns: tuple[int, int] = (1, 2),
-    src_language: str,
-    tgt_language: str,
+    src_language: str = "",
+    tgt_language: str = "",
+    like: str | Path = "",
     tokenized: bool = False,
     hyphens: bool = False,
     escape: bool = False,
@@ -84,6 +87,8 @@ def prepare(
     :param src_language: source language, a code of ISO 639 such as "de", which may be followed by
         script or region ("zh-Hant"); it chooses the tokenisation rules.
     :param tgt_language: target language.
+    :param like: folder of a model whose training is to go on with these data: languages, all
+        settings of text and subwords, and the vocabularies are that model's, and are not given.
     :param tokenized: the text is already tokenised.
     :param hyphens: split words at hyphens (`well @-@ known`).
     :param escape: write & ' " | < > [ ] as XML entities, as Moses does.
@@ -135,6 +140,8 @@ def prepare(
     for name, files in {"train": train, "dev": dev, **(tests or {})}.items():
         refuse_string(files, name)
     is_table = isinstance(train, tuple) and len(train) == 1
+    if like:
+        _refuse_text_settings(locals())
     segmentation = Segmentation(
         "none" if is_table and tokenizer == AUTO else tokenizer,
         "none"
@@ -171,7 +178,15 @@ def prepare(
         **segmentation.subword_settings(),
         invalid=invalid,
         held_out=held_out,
-        asked=switches_asked(nfc=nfc, protected=protected, joiners=joiners, copy_names=copy_names),
+        asked=switches_asked(
+            hyphens=hyphens,
+            escape=escape,
+            nfc=nfc,
+            protected=protected,
+            joiners=joiners,
+            copy_names=copy_names,
+        ),
+        like=str(like),
     )
     return _prepare.prepare(
         settings, output, train, dev, tests, workers, force, language_check, dry_run, columns
@@ -257,3 +272,18 @@ def select(
     text = TextConfig(src_language=src_language, tgt_language=tgt_language, tokenized=tokenized)
     settings = _select.SelectSettings(text, side, order, seed, invalid, pairs, words)
     return _select.select(settings, pool, output, domain, dev, lms, scores, workers, force)
+
+
+def _refuse_text_settings(arguments: Mapping[str, Any]) -> None:
+    """Raise ConfigError if settings of text are given beside a model that has them.
+
+    :param arguments: those of `prepare`, by name.
+    """
+    names = {field.name for field in fields(TextConfig)} | {
+        *("tokenizer", "subword", "subword_size", "bpe", "bpe_codes", "bpe_separate")
+    }
+    for name, parameter in signature(prepare).parameters.items():
+        if name in names and arguments[name] != parameter.default:
+            raise ConfigError(
+                f"{name} is a setting of the model in {arguments['like']}; leave it or `like` out"
+            )

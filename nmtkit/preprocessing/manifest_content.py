@@ -34,6 +34,8 @@ def manifest_of(
     options = dataclasses.asdict(settings)
     text = options.pop("text")
     del options["asked"]
+    if not settings.like:
+        del options["like"]
     if settings.subword_method == DEFAULT_METHOD:
         del options["subword_method"]  # manifests had no such entry while BPE was the only method
     return {

@@ -3,9 +3,10 @@
 The folder holds `train.src`, `train.tgt`, and likewise `dev` and each test set: tokens separated by
 single blanks, one sentence per line; the subword models, `bpe` or `sentencepiece`, also if one was
 learned on both sides together, with `pieces`, what a side may have; `truecase`, Moses's models;
-`dropped.tsv.gz` and `cleaning.html`, what cleaning dropped; and `manifest.json`: every setting, the
-versions of the tools, the checksum of every file read and written and its own, and the number of
-pairs that each rule dropped.
+`names`, the words that may be copied; `dropped.tsv.gz` and `cleaning.html`, what cleaning dropped;
+and `manifest.json`: every setting, the versions of the tools, the checksum of every file read and
+written and its own, and the number of pairs that each rule dropped. All that is learned may be that
+of a model, with its vocabularies.
 
 Training data may be several corpora, which follow one another: the manifest has the weight, the
 counts and the range of each, and training draws pairs by the weights. Or it is a phrase table: its
@@ -44,6 +45,7 @@ from nmtkit.preprocessing.language_check import LanguageCheck, check_languages, 
 from nmtkit.preprocessing.languages import log_languages, with_checked_languages
 from nmtkit.preprocessing.leakage import INDEX_FILE, write_index
 from nmtkit.preprocessing.manifest_content import manifest_of, write_json
+from nmtkit.preprocessing.model_text import ModelText
 from nmtkit.preprocessing.segmentation import choose_method, choose_size
 from nmtkit.preprocessing.set_names import check_test_names
 from nmtkit.preprocessing.settings import PrepareSettings
@@ -105,6 +107,9 @@ def prepare(
         pair is left, or a dev or test set has no pairs.
     :raises OutputError: the folder exists and `force` is not given, or it is not a prepared folder.
     """
+    model = ModelText.read(settings.like) if settings.like else None
+    if model is not None:
+        settings = replace(settings, text=model.text, subword_method=model.subword_method)
     settings.check()
     corpora = checked_corpora(as_corpora(train))
     if corpora[0].is_phrase_table and not settings.text.tokenized:
@@ -112,7 +117,11 @@ def prepare(
     if dev and settings.held_out:
         raise ConfigError("the dev set is either given or held out; leave --dev or --held-out out")
     tags = tuple(dict.fromkeys(corpus.tag for corpus in corpora if corpus.tag))
-    text = replace(with_checked_languages(settings.text), tags=tags)
+    if model is None:
+        text = replace(with_checked_languages(settings.text), tags=tags)
+    else:
+        text = model.text
+        _check_known(tags, text.tags, settings.like)
     settings = replace(settings, text=text)
     check_test_names(tests or {})
     bitexts = {**({"dev": dev} if dev else {}), **(tests or {})}
@@ -130,23 +139,43 @@ def prepare(
         ExitStack() as stack,
     ):
         splits = readable_again(splits, stack)
-        writer = _FolderWriter(settings, folder, pool, Inputs(stack))
+        writer = _FolderWriter(settings, folder, pool, Inputs(stack), model)
         if language_check:
             writer.checker = LanguageCheck(text.src_language, text.tgt_language)
             check_languages(chain.from_iterable(splits.values()), settings, writer.checker)
         return writer.write_report(splits) if dry_run else writer.write(splits)
 
 
+def _check_known(tags: Sequence[str], known: Sequence[str], model: str) -> None:
+    """Raise ConfigError for a tag that the model whose text this is like does not have."""
+    for tag in tags:
+        if tag not in known:
+            raise ConfigError(
+                f"{model}: the model has no tag '{tag}', as its vocabulary is fixed; leave the tag"
+                " out, or use one of its tags"
+                f" ({', '.join(known) or 'none'})"
+            )
+
+
 class _FolderWriter:
-    """Writes the files of one prepared folder, one split after another."""
+    """Writes the files of one prepared folder, one split after another.
+
+    :param model: a model whose subword models, truecasers and vocabularies are used, or None.
+    """
 
     def __init__(
-        self, settings: PrepareSettings, folder: Path, pool: ProcessPool, inputs: Inputs
+        self,
+        settings: PrepareSettings,
+        folder: Path,
+        pool: ProcessPool,
+        inputs: Inputs,
+        model: ModelText | None,
     ) -> None:
         self.settings = settings
         self.folder = folder
         self.pool = pool
         self.inputs = inputs
+        self.model = model
         self.checker: LanguageCheck | None = None
         self.subword_folder: str | None = None
         self.leak_index: Path | None = None
@@ -154,8 +183,10 @@ class _FolderWriter:
         self.limited = True  # to the pieces of the training data, if there is a threshold
 
     def write(self, splits: Mapping[str, Sequence[TrainingCorpus]]) -> dict[str, Any]:
-        """Write all files of the folder, the manifest last; return the manifest."""
+        """Write all files of the folder; return the manifest."""
         self._compare_with(splits)
+        if self.model is not None:
+            self.model.write(self.folder)
         if self.settings.codes:
             method = METHODS[self.settings.subword_method]
             self._save_subwords(
@@ -177,6 +208,8 @@ class _FolderWriter:
                 _log_counts({name: counts[name]})
         entries = corpus_entries(corpora, corpus_counts)
         manifest = manifest_of(self.settings, self.inputs.checksums(), counts, entries, self.folder)
+        if self.model is not None:
+            self.model.write_vocabularies(self.folder)  # which may change: no checksums of them
         return write_json(self.folder / MANIFEST_FILE, {**manifest, **self.report.manifest()})
 
     def write_report(self, splits: Mapping[str, Sequence[TrainingCorpus]]) -> dict[str, Any]:
@@ -197,13 +230,15 @@ class _FolderWriter:
 
     @property
     def _learns_subwords(self) -> bool:
-        return self.settings.text.subwords != "none" and not self.settings.codes
+        known = self.settings.codes or self.model is not None
+        return self.settings.text.subwords != "none" and not known
 
     @property
     def _words_first(self) -> bool:
         """Return whether all words of the training data must be known before they are split."""
         text = self.settings.text
-        return self._learns_subwords or bool(text.vocabulary_threshold) or text.copy_names
+        in_words = not self.settings.codes or bool(text.vocabulary_threshold) or text.copy_names
+        return in_words and text.subwords != "none"
 
     def _finish_report(self) -> None:
         self.report.finish()
@@ -263,7 +298,7 @@ class _FolderWriter:
             _remove(pairs)
         if settings.text.case == "truecase":
             self._truecase((train, dev) if settings.held_out else (train,))
-        if settings.text.copy_names:
+        if settings.text.copy_names and self.model is None:
             learn_names(self.folder, self._paths(train), self.pool)
         if self._learns_subwords:
             with ProgressBar("learn subwords", ""):
@@ -287,10 +322,11 @@ class _FolderWriter:
     def _split_train(self, words: tuple[Path, Path]) -> Counter[str]:
         """Split the training data's words, and list the pieces; return the numbers of tokens.
 
-        A threshold of 1 forbids no piece that the training data has.
+        A model's pieces are listed already. A threshold of 1 forbids no piece that the training
+        data has.
         """
-        threshold = self.settings.text.vocabulary_threshold
-        self.limited = False
+        threshold = 0 if self.model is not None else self.settings.text.vocabulary_threshold
+        self.limited = not threshold
         tokens = self._split_words("train", words)
         self.limited = True
         for side, path in zip(SIDES, self._paths("train"), strict=True):
@@ -311,7 +347,7 @@ class _FolderWriter:
         return self.folder / f"{name}.src", self.folder / f"{name}.tgt"
 
     def _truecase(self, splits: Sequence[str]) -> None:
-        """Learn a truecaser for each side from the first of these splits, and apply it to all."""
+        """Apply a truecaser for each side, which is learned from the first of these splits."""
         text = self.settings.text
         languages = (text.src_language, text.tgt_language)
         for side, language, tags in zip(SIDES, languages, (text.tags, ()), strict=True):

@@ -151,7 +151,7 @@ def choose_method(
         raise ConfigError("SentencePiece has no glossaries; leave them out, or use --subword bpe")
     if text.case != "keep":
         raise ConfigError("SentencePiece keeps case; leave --case out, or use --subword bpe")
-    for name in ("protected", "joiners", "copy_names"):
+    for name in ("hyphens", "escape", "protected", "joiners", "copy_names"):
         if name in settings.asked:
             switch = name.replace("_", "-")
             raise ConfigError(

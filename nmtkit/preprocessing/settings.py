@@ -13,7 +13,15 @@ from nmtkit.preprocessing.rules import rule_limits
 from nmtkit.text.subword import DEFAULT_METHOD, METHODS
 from nmtkit.text.subword.bpe import glossary_pattern
 
-RAW_TEXT_SETTINGS = ("nfc", "punctuation", "protected", "combining", "joiners")
+RAW_TEXT_SETTINGS = (
+    "nfc",
+    "punctuation",
+    "hyphens",
+    "escape",
+    "protected",
+    "combining",
+    "joiners",
+)
 """Switches of `TextConfig` that apply to raw text alone."""
 AUTO = "auto"
 """Choose by the text."""
@@ -128,19 +136,23 @@ class PrepareSettings(CleaningSettings, SubwordSettings):
     held_out: training pairs to move to a dev set.
     asked: switches of raw text that are on by the user's wish, not by default: they are not given
         up where "auto" chooses SentencePiece.
+    like: folder of a model whose text settings, subword models and vocabularies are used in place
+        of `text`, `subword_method` and all that is learned; empty: none.
     """
 
     text: TextConfig = field(default_factory=TextConfig)
     held_out: int = 0
     asked: tuple[str, ...] = ()
+    like: str = ""
 
     def check(self) -> None:
         """Raise ConfigError for settings that are out of range or contradict each other."""
         self.check_cleaning()
         if "language" in self.rules:
             check_identifier((self.text.src_language, self.text.tgt_language))
-        self.check_subwords(self.text)
-        self._check_raw_text()
+        if not self.like:
+            self.check_subwords(self.text)
+            self._check_raw_text()
         if self.held_out < 0:
             raise ConfigError(f"pairs held out must be at least 0, not {self.held_out}")
 

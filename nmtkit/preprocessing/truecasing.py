@@ -19,17 +19,18 @@ def truecase_files(
     pool: ProcessPool,
     tags: Sequence[str] = (),
 ) -> None:
-    """Learn the truecaser of one side, write its file, and truecase files of tokenised text.
+    """Truecase files of tokenised text, by the folder's truecaser; learn it if there is none.
 
     :param splits: names of the files without the side; the first is the training data.
     :param tags: words that may stand before lines; the sentence begins after them.
     """
     known = frozenset(tag.encode() for tag in tags)
-    counts: Counter[str] = Counter()
-    for block in pool.imap(partial(_count, known), _blocks(folder / f"{splits[0]}.{side}")):
-        counts.update(block)
     model = folder / f"{TRUECASE}.{side}"
-    Truecaser.learn(language, counts).save(model)
+    if not model.exists():
+        counts: Counter[str] = Counter()
+        for block in pool.imap(partial(_count, known), _blocks(folder / f"{splits[0]}.{side}")):
+            counts.update(block)
+        Truecaser.learn(language, counts).save(model)
     for split in splits:
         path = folder / f"{split}.{side}"
         truecased = path.with_suffix(".truecased")

@@ -62,6 +62,8 @@ class Engine:
     ) -> None:
         self.pool = ModelPool(settings, journal)
         self._limits, self._journal, self._metrics = limits, journal, metrics
+        for model in self.pool.models.values():
+            metrics.worker_ends.add(model.name, amount=0)  # an alert needs a value to begin with
         self._scheduler: Scheduler[Key, Job] = Scheduler()
         self._rates: Rates[Key] = Rates()
         self._free = self._cores = settings.cores

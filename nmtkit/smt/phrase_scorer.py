@@ -101,10 +101,12 @@ class PhraseScorer:
                 yield pair.with_scores(values)
 
     def moses_lines(self, table: str | Path) -> str:
-        """Return what to change in moses.ini for the table that was written last."""
+        """Return what to change in moses.ini for the table that was written last, if it can."""
         before, added = self._original_scores, len(self._models) + self._count_unknown
         if not before:
             return "the phrase table is empty"
+        if self._logs:
+            return "not for Moses, which takes logarithms itself: it needs a table without --logs"
         path = "" if str(table) == STANDARD else f" path={table}"
         return (
             f"moses.ini: in the line of PhraseDictionaryMemory write num-features={before + added}"

@@ -40,9 +40,6 @@ from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.provenance import INITIAL_KEY, read_provenance
 from nmtkit.training.resume_checks import check_nothing_missing
 
-PREPARE_ALIKE = "prepare the text as that model's was (how-to: Continue on other data)"
-"""Remedy of most errors; docs/how-to/continue-training.md has the commands."""
-
 FREE_MODEL_SETTINGS = {"dropout", "initialisation"}
 """Settings of a model that change its training only."""
 
@@ -126,6 +123,11 @@ class InitialModel:
         record = {"path": self.given, "parameters": checksum, "update": update}
         return InitialParameters(parameters_of(model), record)
 
+    @property
+    def _remedy(self) -> str:
+        """Return what to do about text that was prepared in another way."""
+        return f"prepare the text with 'nmtkit prepare --like {self.folder}'"
+
     def _check_text(self, theirs: Config, config: Config, prepared: Path) -> None:
         """Raise ConfigError if languages, tokenisation or another text setting differ."""
         for field in dataclasses.fields(config.text):
@@ -133,11 +135,11 @@ class InitialModel:
             if field.name == "subwords" and "none" not in (old, new):
                 continue  # their files are compared, however they were learned
             if field.name == "vocabulary_threshold":
-                continue  # it decides which pieces are used, not what they are
+                continue  # the lists of pieces are compared
             if old != new:
                 raise ConfigError(
                     f"{prepared}: text.{field.name} is {new!r}, but {old!r} in {self.given}, whose"
-                    f" parameters the training starts from; {PREPARE_ALIKE}"
+                    f" parameters the training starts from; {self._remedy}"
                 )
 
     def _check_vocabularies(self, config: Config, prepared: Path) -> None:
@@ -170,7 +172,7 @@ class InitialModel:
             raise DataError(
                 f"{prepared}: words are split in another way than by {self.folder / name}, the"
                 " subwords of the model whose parameters the training starts from;"
-                f" {PREPARE_ALIKE}"
+                f" {self._remedy}"
             )
 
     def _check_model(self, theirs: Config, config: Config, model: torch.nn.Module) -> None:

@@ -30,6 +30,9 @@ DATA_FACTOR, DATA_EXPONENT = 0.716, 0.5
 START_FACTOR, START_EXPONENT = 0.13, 1.5
 """C and c."""
 
+LEAST_FITTED_TOKENS = 800_000
+"""Useful target tokens of the shortest trainings that the law was fitted to."""
+
 EPOCHS_OF_USE = 15.0
 """Epochs after which a repeated token teaches only 1 / e of what it did at first."""
 
@@ -266,14 +269,18 @@ class Plan:
         return self.tokens / max(self.figures.tgt_tokens, 1)
 
     @property
+    def useful_tokens(self) -> float:
+        """Target tokens of the training, where those of repeated epochs count less and less."""
+        epochs = self.epochs
+        if epochs <= 1:
+            return self.tokens
+        repeats = EPOCHS_OF_USE * (1 - math.exp((1 - epochs) / EPOCHS_OF_USE))
+        return self.figures.tgt_tokens * (1 + repeats)
+
+    @property
     def expected_cost(self) -> float:
         """Expected dev cost a token, without the part that no size and no time changes."""
-        epochs = self.epochs
-        useful = self.tokens
-        if epochs > 1:
-            repeats = EPOCHS_OF_USE * (1 - math.exp((1 - epochs) / EPOCHS_OF_USE))
-            useful = self.figures.tgt_tokens * (1 + repeats)
-        return _expected_cost(self.size, useful)
+        return _expected_cost(self.size, self.useful_tokens)
 
     @property
     def batch_size(self) -> int:

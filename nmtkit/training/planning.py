@@ -18,6 +18,7 @@ from nmtkit.training.plan import (
     COOLDOWN_SHARE,
     LARGE_ACCELERATOR_BATCH,
     LARGE_BATCH,
+    LEAST_FITTED_TOKENS,
     SIZES,
     CorpusFigures,
     Plan,
@@ -224,9 +225,14 @@ class Planner:
         return min(plans, key=lambda plan: plan.expected_cost)
 
     def describe(self, plan: Plan) -> list[str]:
-        """Return a plan in three lines."""
+        """Return a plan in three lines.
+
+        What twice the time gains is left out where the law would be used below its range.
+        """
         config, double = self.settings(plan), self.plan(2)
         gain = 1 - math.exp(double.expected_cost - plan.expected_cost)
+        is_known = plan.useful_tokens >= LEAST_FITTED_TOKENS
+        gain_text = f", and a perplexity lower by about {100 * gain:.0f} %" if is_known else ""
         tokens_per_second = plan.tokens / (plan.training_share * after_start(self.seconds))
         return [
             f"plan for {format_duration(self.seconds)}: {plan.size} units, about"
@@ -237,8 +243,7 @@ class Planner:
             f"this machine trains {tokens_per_second:,.0f} tokens/s of it: about"
             f" {counted(plan.updates, 'update')}, {plan.epochs:.1f} epochs; in the last"
             f" {format_duration(COOLDOWN_SHARE * self.seconds)} the learning rate falls to 0",
-            f"twice the time: {double.size} units, {double.epochs:.1f} epochs, and a perplexity"
-            f" lower by about {100 * gain:.0f} %",
+            f"twice the time: {double.size} units, {double.epochs:.1f} epochs{gain_text}",
         ]
 
     def warnings(self, plan: Plan) -> list[str]:

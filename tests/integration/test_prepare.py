@@ -131,7 +131,16 @@ def test_every_option_reaches_the_manifest(
     options: list[object] = ["-s", "de", "-t", "it", "--hyphens", "--escape", "--max-length", "30"]
     options += ["--max-ratio", "4.5", "--dedup", "--bpe", "7", "--bpe-separate"]
     options += ["--clean", "none", "--rule", "digits=0.25", "--near-dedup", "src"]
-    options += ["--leakage", "drop-any"]
+    for side in ("de", "it"):
+        (tmp_path / f"news.{side}").write_text(f"other text in {side}\n")
+    options += [
+        "--leakage",
+        "drop-any",
+        "--test",
+        "news",
+        tmp_path / "news.de",
+        tmp_path / "news.it",
+    ]
     options += ["--no-nfc", "--punctuation", "--no-joiners", "--no-copy-names"]
     options += ["--markup", "xml"]
     options += ["--case", "truecase", "--held-out", 3]
@@ -262,8 +271,8 @@ def test_a_missing_file_is_named(nmtkit: Nmtkit, options: list[str], message: st
 @pytest.mark.parametrize(
     ("languages", "message"),
     [
-        ([], "Missing option '-s'"),
-        (["-s", "en"], "Missing option '-t'"),
+        ([], "--src-language or --like is needed"),
+        (["-s", "en"], "--tgt-language or --like is needed"),
     ],
 )
 def test_languages_are_asked_for(
@@ -342,3 +351,14 @@ def test_output_does_not_depend_on_the_number_of_workers(corpus: Path, tmp_path:
         assert (completed.returncode, completed.stdout) == (0, ""), completed.stderr
     for path in (tmp_path / "out1").iterdir():
         assert path.read_bytes() == (tmp_path / "out2" / path.name).read_bytes()
+
+
+@pytest.mark.parametrize("option", ["--hyphens", "--escape"])
+@pytest.mark.parametrize(
+    "kind", [["--subword", "sentencepiece"], ["--subword", "none", "--tokenizer", "none"]]
+)
+def test_options_of_words_are_refused_where_no_words_are_found(
+    nmtkit: Nmtkit, train: list[object], tmp_path: Path, kind: list[str], option: str
+) -> None:
+    arguments = ["-s", "en", "-t", "fr", *train, *kind, option, "-o", tmp_path / "out"]
+    assert f"text.{option[2:]} " in nmtkit("prepare", *arguments, status=1).stderr

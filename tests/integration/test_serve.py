@@ -375,6 +375,7 @@ def test_metrics_name_what_happens(server: Running):
     text = server.http.get("/metrics").text
     for line in ('nmtkit_requests_total{endpoint="/translate",status="200"}',
                  'nmtkit_lines_total{model="en-fr"}', "nmtkit_queue_lines 0",
+                 'nmtkit_worker_ends_total{model="en-fr"}',
                  'nmtkit_request_seconds_bucket{endpoint="/translate",le="+Inf"}'):  # fmt: skip
         assert line in text
     for line in text.splitlines():

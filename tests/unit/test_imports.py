@@ -103,6 +103,7 @@ COMMANDS_USE = {
 
 LAZY = {
     "nmtkit": COMMANDS_USE | {"text.glossary"},
+    "preprocessing": {"model_folder"},  # `prepare --like MODEL`
     "config": {"models"},  # config dataclasses for the section [model]
     "config_io": {"models"},  # names of models in TOML files
     "cli": COMMANDS_USE | {"progress_bar", "model_folder", "data", "text", "io", "parallel"} | BASE,

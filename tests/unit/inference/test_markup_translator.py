@@ -49,7 +49,7 @@ def check_that_all_came_back(line: str, translation: str) -> None:
 @same_model
 @given(st.lists(lines, max_size=4))
 def test_nothing_is_lost_and_nothing_comes_twice(translator: Translator, texts: list[str]) -> None:
-    keeper = MarkupTranslator(translator, "html", [PLACEHOLDER_PATTERN])
+    keeper = MarkupTranslator(translator, "html")
     results = list(keeper.translate(texts, n_best=2))
     assert len(results) == len(texts)
     for line, translations in zip(texts, results, strict=True):

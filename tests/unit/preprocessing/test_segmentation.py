@@ -65,7 +65,7 @@ def test_accents_as_marks_are_normalised_or_warned_of(
     assert ("--nfc" in caplog.text) != nfc
 
 
-@pytest.mark.parametrize("switch", ["protected", "joiners"])
+@pytest.mark.parametrize("switch", ["hyphens", "escape", "protected", "joiners"])
 def test_switches_that_were_asked_for_are_not_given_up(switch: str) -> None:
     settings = replace(settings_for("zh"), asked=(switch,))
     with pytest.raises(ConfigError, match=f"--{switch}"):

@@ -116,6 +116,9 @@ def test_moses_lines_name_the_changes_of_moses_ini(make_model, table):
     message = scorer.moses_lines("out.gz")
     assert "num-features=5; in" in scorer.moses_lines("-")
     assert "empty" in PhraseScorer([make_model(1)]).moses_lines("-")
+    logs = PhraseScorer([make_model(1)], logs=True)
+    list(logs.lines(read_phrase_table(table)))
+    assert "Moses, which takes logarithms itself" in logs.moses_lines("out.gz")
     assert "num-features=5 path=out.gz" in message
     assert "3 more after the 2 of TranslationModel0=, such as 0.1 0.1 0.1" in message
 

@@ -213,8 +213,14 @@ def other_languages(folder):
     [
         (other_words, "other/vocab.tgt: line 4 is 'GAMMA', but 'BETA' in .*; .*cut -f 1 .*tgt > "),
         (more_words, "other/vocab.src: has 6 words, but there are 5 in .*; .*cut -f 1 .*src > "),
-        (other_text, "other: text.hyphens is True, but False in .*model.*; prepare the text as"),
-        (other_languages, "other: text.src_language is 'fr', but 'en' in .*; prepare the text as"),
+        (
+            other_text,
+            "other: text.hyphens is True, but False in .*model.*; prepare .*--like .*model",
+        ),
+        (
+            other_languages,
+            "other: text.src_language is 'fr', but 'en' in .*; prepare the text with",
+        ),
     ],
 )
 def test_other_text_is_refused_with_what_to_do(model, start, change, message):

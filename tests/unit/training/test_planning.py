@@ -254,8 +254,19 @@ def test_the_gain_of_twice_the_time_is_a_share_of_the_perplexity(
     prepared: Path, machine: list[Config], hours: float
 ) -> None:
     planner = Planner(prepared, hours * HOUR, device="cpu")
+    planner.figures = planner.figures._replace(tgt_tokens=1_000_000)
     plan, double = planner.plan(), planner.plan(2)
     found = re.search(r"a perplexity lower by about (\d+) %", planner.describe(plan)[2])
     assert found is not None and 0 <= int(found[1]) < 100
     left = 100 * math.exp(double.expected_cost) / math.exp(plan.expected_cost)
     assert int(found[1]) == pytest.approx(100 - left, abs=0.51)
+
+
+@pytest.mark.parametrize("seconds", [25.0, 1000 * HOUR])
+def test_no_gain_is_promised_for_fewer_tokens_than_the_law_was_fitted_to(
+    prepared: Path, machine: list[Config], seconds: float
+) -> None:
+    """It promised "a perplexity lower by about 100 %"."""
+    planner = Planner(prepared, seconds, device="cpu")
+    last = planner.describe(planner.plan())[2]
+    assert last.startswith("twice the time: ") and last.endswith(" epochs")
