@@ -20,12 +20,13 @@ files inside the folder, of plausible sizes, are opened; of a parameter file onl
 until names, types and shapes are known to fit the model.
 """
 
+import contextlib
 import functools
 import io
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -284,21 +285,26 @@ def check_is_free(folder: Path) -> None:
         )
 
 
-def create_model_folder(
+@contextlib.contextmanager
+def new_model_folder(
     folder: Path, config: Config, prepared: Path, provenance: Mapping[str, Any] | None = None
-) -> None:
-    """Create a model folder with settings, shortlists and BPE merges, completely or not at all.
+) -> Iterator[Path]:
+    """Yield a hidden folder with settings, shortlists and BPE merges; the block may add to it.
+
+    It gets its name when the block succeeds.
 
     :param provenance: content of origin.json.
     :raises ModelError: `folder` exists and is not empty.
+    :raises OutputError: it cannot be written, or was made while the block ran.
     """
     check_is_free(folder)
     files = prepared_files(prepared, config.text, config.data.sides)
     if config.data.terms_augment:
         files["vocab.src"] = source_shortlist(prepared, config.data)
     make_folder(folder.parent)
-    with atomic_folder(folder) as hidden:
+    with atomic_folder(folder, replace=False) as hidden:
         write_model_files(hidden, files, config, provenance)
+        yield hidden
 
 
 def write_model_files(
