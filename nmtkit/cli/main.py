@@ -4,7 +4,7 @@ A subcommand's module is imported when it is called or its own help is shown, an
 (and torch) when it runs; so `--help` and shell completion answer at once.
 
 Exit status: 0 success, 1 failure, 2 wrong usage; after a signal 128 plus its number, as shells
-report it: 130 interrupted, 143 terminated, 141 broken pipe.
+report it: 130 interrupted, 143 terminated, 129 terminal closed, 141 broken pipe.
 """
 
 import atexit
@@ -26,7 +26,7 @@ from nmtkit.cli.command import GENERAL, group, option
 from nmtkit.cli.command_group import LazyGroup
 from nmtkit.cli.console import LOGGER, close_bars, configure_logging, write_stderr
 from nmtkit.cli.old_spellings import Renamed
-from nmtkit.cli.termination import Terminated, raise_on_sigterm
+from nmtkit.cli.termination import Terminated, raise_on_termination
 from nmtkit.errors import NmtkitError, TrainingInterrupted, is_out_of_memory
 from nmtkit.extras import install_command
 from nmtkit.parallel import environment
@@ -85,7 +85,6 @@ COMPLETION_VARIABLE = "_NMTKIT_COMPLETE"
 FAILED = 1
 SIGNALLED = 128
 INTERRUPTED = 130
-TERMINATED = 143
 BROKEN_PIPE = 141
 
 
@@ -127,7 +126,7 @@ class Program(LazyGroup):
 
             return close_stdout(shell_complete(self, {}, name, COMPLETION_VARIABLE, instruction))
         try:
-            with raise_on_sigterm():
+            with raise_on_termination():
                 with self.make_context(name, arguments, **context_settings) as context:
                     self.invoke(context)
                 sys.stdout.flush()
@@ -136,9 +135,7 @@ class Program(LazyGroup):
             status = end.exit_code
         except (KeyboardInterrupt, click.Abort):
             status = INTERRUPTED
-        except Terminated:
-            status = TERMINATED
-        except TrainingInterrupted as error:
+        except (Terminated, TrainingInterrupted) as error:
             status = SIGNALLED + error.signal
         except BrokenPipeError:
             status = BROKEN_PIPE

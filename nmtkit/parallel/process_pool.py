@@ -86,7 +86,7 @@ class ProcessPool:
     def _started(self) -> ProcessPoolExecutor:
         if self._pool is None:
             context = multiprocessing.get_context("fork" if _can_fork() else "spawn")
-            self._pool = ProcessPoolExecutor(self._count, context, _ignore_interrupt)
+            self._pool = ProcessPoolExecutor(self._count, context, _ignore_signals_of_terminal)
         return self._pool
 
 
@@ -99,6 +99,7 @@ def _can_fork() -> bool:
     return sys.platform == "linux" and alone
 
 
-def _ignore_interrupt() -> None:
-    """Ignore Ctrl-C in a worker; the main process handles it and ends the workers."""
+def _ignore_signals_of_terminal() -> None:
+    """Ignore Ctrl-C and a closed terminal in a worker; the main process then ends the workers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
