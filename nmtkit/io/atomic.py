@@ -83,8 +83,7 @@ def atomic_path(path: str | Path, force: bool = False) -> Iterator[Path]:
 
     The path ends in the file's own name and is in a hidden folder of its own: some libraries write
     beside their path (safetensors writes `.tmpXXXXXX` and renames it), and their leftovers are
-    removed with the folder. The file gets the user's default permissions, whatever the library
-    sets.
+    removed with the folder.
 
     :param force: replace an existing file.
     :raises OutputError: the file exists and `force` is not given, or it cannot be written.
@@ -99,10 +98,7 @@ def atomic_path(path: str | Path, force: bool = False) -> Iterator[Path]:
     hidden = folder / target.name
     try:
         with _report_write_errors(path, folder), _naming(folder):
-            hidden.touch()
-            mode = hidden.stat().st_mode
             yield hidden
-            hidden.chmod(mode)
             with open(hidden, "rb") as stream:
                 os.fsync(stream.fileno())
             _name_file(hidden, target, path, force)
