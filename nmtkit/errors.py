@@ -8,6 +8,13 @@ MAX_MESSAGE_LENGTH = 1000
 """Maximum length of a message in characters: it may quote a line of a megabyte."""
 
 
+NAME_ERRORS = "backslashreplace"
+"""How outputs write names of files that are not UTF-8: the byte 0xFF as `\\udcff`.
+
+This is what Python's stderr does, too. In JSON it is an escape, from which the name comes back.
+"""
+
+
 def counted(number: int, noun: str) -> str:
     """Return a number with a noun, whose plural ends in s: "1 thread", "2,000 threads"."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -35,7 +35,7 @@ import torch
 
 from nmtkit.config import FORMAT, READABLE_FORMATS, Config, DataConfig, parse_config
 from nmtkit.config_io import read_toml, write_toml
-from nmtkit.errors import ConfigError, ModelError
+from nmtkit.errors import NAME_ERRORS, ConfigError, ModelError
 from nmtkit.extras import installed_from
 from nmtkit.io.atomic import atomic_folder, is_free
 from nmtkit.io.checksums import SUMS_FILE, check_sums, format_sums
@@ -322,7 +322,7 @@ def write_model_files(
     written = dict(files)
     if provenance is not None:
         text = json.dumps(provenance, indent=2, ensure_ascii=False) + "\n"
-        written[PROVENANCE_FILE] = text.encode("utf-8")
+        written[PROVENANCE_FILE] = text.encode("utf-8", NAME_ERRORS)
     written[SUMS_FILE] = format_sums(written).encode("utf-8")
     for name, content in written.items():
         (folder / name).write_bytes(content)

@@ -27,7 +27,7 @@ from nmtkit.cli.command_group import LazyGroup
 from nmtkit.cli.console import LOGGER, close_bars, configure_logging, write_stderr
 from nmtkit.cli.old_spellings import Renamed
 from nmtkit.cli.termination import Terminated, raise_on_termination
-from nmtkit.errors import NmtkitError, TrainingInterrupted, is_out_of_memory
+from nmtkit.errors import NAME_ERRORS, NmtkitError, TrainingInterrupted, is_out_of_memory
 from nmtkit.extras import install_command
 from nmtkit.parallel import environment
 from nmtkit.posix import check_platform, check_working_folder
@@ -214,9 +214,8 @@ def open_standard_streams() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         if isinstance(sys.stdout.buffer, io.RawIOBase):  # PYTHONUNBUFFERED: a write that ends
             # half way, as on a disk that fills up, would lose its rest without an error
-            raw, errors = sys.stdout.fileno(), sys.stdout.errors
-            sys.stdout = open(raw, "w", buffering=1, errors=errors, closefd=False)  # noqa: SIM115
-        sys.stdout.reconfigure(encoding="utf-8", newline="\n")
+            sys.stdout = open(sys.stdout.fileno(), "w", buffering=1, closefd=False)  # noqa: SIM115
+        sys.stdout.reconfigure(encoding="utf-8", errors=NAME_ERRORS, newline="\n")
 
 
 def close_stdout(status: int) -> int:

@@ -315,14 +315,16 @@ def test_buffered_output_causes_no_second_error() -> None:
 
 
 def test_stdout_is_utf8_in_any_locale() -> None:
-    code = "from nmtkit.cli import main; main.open_standard_streams(); print('\\u0153\\u2028')"
+    code = (
+        "from nmtkit.cli import main; main.open_standard_streams(); print('\\u0153\\u2028\\udcff')"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
         check=True,
         env={**os.environ, "PYTHONIOENCODING": "latin-1", "PYTHONUTF8": "0", "LC_ALL": "C"},
     )
-    assert done.stdout == "œ\u2028\n".encode()
+    assert done.stdout == "œ\u2028\\udcff\n".encode()
 
 
 @pytest.mark.parametrize(
