@@ -76,6 +76,7 @@ def test_the_return_value_of_a_command_is_not_the_status(run: Run) -> None:
         (MemoryError(), "not enough memory"),
         (OutOfMemoryError("CUDA out of memory"), "not enough memory"),
         (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried"), "not enough mem"),
+        (ImportError("libtorch_cpu.so: failed to map segment from shared object"), "not enough"),
         (DataError("x\x1b[2Jy\x07\u202ez\x00 é"), "x\\x1b[2Jy\\x07\\u202ez\\x00 é"),
         (click.ClickException("cannot be"), "cannot be"),
     ],
@@ -93,6 +94,7 @@ def test_a_failure_is_one_line_and_status_1(run: Run, error: Exception, line: st
     [
         ValueError("a fault of ours"),
         ModuleNotFoundError("no", name="nmtkit.nothing"),
+        ImportError("cannot import name 'nothing' from 'nmtkit'"),
         OSError("not of the operating system"),
         EOFError(),
     ],
