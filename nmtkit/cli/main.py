@@ -203,12 +203,17 @@ def one_line(message: str) -> str:
 def open_standard_streams() -> None:
     """Make stdout UTF-8 with LF newlines in any locale; replace closed streams by os.devnull.
 
-    Writing to a stdout that was closed fails, so that results are not lost without an error; the
-    log may be lost.
+    Reading a stdin and writing to a stdout that were closed fails, so that lines are not lost
+    without an error; the log may be lost. Streams that another process made non-blocking wait
+    again: Python loses what such a stream does not take at once.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            access = os.O_WRONLY if name == "stderr" else os.O_RDONLY
+        stream = getattr(sys, name)
+        if stream is not None:
+            with contextlib.suppress(OSError, ValueError):  # a stream in memory
+                os.set_blocking(stream.fileno(), True)
+        else:
+            access = os.O_RDONLY if name == "stdout" else os.O_WRONLY
             null = os.open(os.devnull, access)
             setattr(sys, name, open(null, mode, encoding="utf-8"))  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):

@@ -237,6 +237,37 @@ def test_results_are_not_lost_in_a_closed_stdout(
     assert (tmp_path / "vocab").exists() == (status == 0)
 
 
+@pytest.mark.parametrize("command", ["select --pool - x", "shortlist - --size 3 -o vocab"])
+def test_a_closed_stdin_is_no_empty_text(tmp_path: Path, command: str) -> None:
+    code = "from nmtkit.cli.main import main; main()"
+    if command.startswith("select"):
+        (tmp_path / "x").write_text("a\n")
+        command += " --domain x x -s en -t fr --pairs 1 -o a b"
+    closing = ["sh", "-c", 'exec "$@" <&-', "sh", sys.executable, "-c", code, *command.split()]
+    done = subprocess.run(closing, capture_output=True, cwd=tmp_path)
+    assert done.returncode == 1 and done.stdout == b""
+    assert b"nmtkit: error: -: cannot be read: Bad file descriptor" in done.stderr
+
+
+def test_a_slow_reader_of_a_non_blocking_stdout_gets_all() -> None:
+    """The other end of a pipe that another process made non-blocking, as Node.js does."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    code = (
+        "from nmtkit.cli import main; main.open_standard_streams()\n"
+        "import sys\n"
+        "for _ in range(3000): print('x' * 99)\n"
+        "sys.exit(main.close_stdout(0))"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=writer)
+    os.close(writer)
+    size = 0
+    with open(reader, "rb", buffering=0) as stream:
+        while chunk := stream.read(500):
+            size += len(chunk)
+    assert (process.wait(), size) == (0, 300_000)
+
+
 ENDING = """
 import atexit, os, sys, threading
 from nmtkit.cli.main import main
