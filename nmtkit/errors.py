@@ -8,6 +8,13 @@ MAX_MESSAGE_LENGTH = 1000
 """Maximum length of a message in characters: it may quote a line of a megabyte."""
 
 
+NAME_ERRORS = "backslashreplace"
+"""How outputs write names of files that are not UTF-8: the byte 0xFF as `\\udcff`.
+
+This is what Python's stderr does, too. In JSON it is an escape, from which the name comes back.
+"""
+
+
 def counted(number: int, noun: str) -> str:
     """Return a number with a noun: "1 thread", "2,000 threads", "3 hypotheses"."""
     plural = f"{noun[:-2]}es" if noun.endswith("is") else f"{noun}s"
@@ -74,14 +81,16 @@ def worker_killed(remedy: str, pid: int | None = None) -> NmtkitError:
 def is_out_of_memory(error: BaseException) -> bool:
     """Return whether an error is a lack of memory, in Python or in torch on any device.
 
-    Torch is not imported.
+    It may be that torch itself does not fit. Torch is not imported.
     """
     class_names = {cls.__name__ for cls in type(error).__mro__}
     if class_names & {"MemoryError", "OutOfMemoryError"}:
         return True
     # the last two are those of oneDNN and of a Mac's GPU
     signs = ("allocate memory", "could not create a primitive", "MPS backend out of memory")
-    return isinstance(error, RuntimeError) and any(sign in str(error) for sign in signs)
+    if isinstance(error, ImportError):  # by the dynamic linker
+        signs = ("failed to map segment", "cannot allocate memory", "Cannot allocate memory")
+    return isinstance(error, RuntimeError | ImportError) and any(s in str(error) for s in signs)
 
 
 def refuse_other(value: object, wanted: type, parameter: str) -> None:

@@ -20,12 +20,13 @@ files inside the folder, of plausible sizes, are opened; of a parameter file onl
 until names, types and shapes are known to fit the model.
 """
 
+import contextlib
 import functools
 import io
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,7 +35,7 @@ import torch
 
 from nmtkit.config import FORMAT, READABLE_FORMATS, Config, DataConfig, parse_config
 from nmtkit.config_io import read_toml, write_toml
-from nmtkit.errors import ConfigError, ModelError
+from nmtkit.errors import NAME_ERRORS, ConfigError, ModelError
 from nmtkit.extras import installed_from
 from nmtkit.io.atomic import atomic_folder, is_free
 from nmtkit.io.checksums import SUMS_FILE, check_sums, format_sums
@@ -286,21 +287,26 @@ def check_is_free(folder: Path) -> None:
         )
 
 
-def create_model_folder(
+@contextlib.contextmanager
+def new_model_folder(
     folder: Path, config: Config, prepared: Path, provenance: Mapping[str, Any] | None = None
-) -> None:
-    """Create a model folder with settings, shortlists and BPE merges, completely or not at all.
+) -> Iterator[Path]:
+    """Yield a hidden folder with settings, shortlists and BPE merges; the block may add to it.
+
+    It gets its name when the block succeeds.
 
     :param provenance: content of origin.json.
     :raises ModelError: `folder` exists and is not empty.
+    :raises OutputError: it cannot be written, or was made while the block ran.
     """
     check_is_free(folder)
     files = prepared_files(prepared, config.text, config.data.sides)
     if config.data.terms_augment:
         files["vocab.src"] = source_shortlist(prepared, config.data)
     make_folder(folder.parent)
-    with atomic_folder(folder) as hidden:
+    with atomic_folder(folder, replace=False) as hidden:
         write_model_files(hidden, files, config, provenance)
+        yield hidden
 
 
 def write_model_files(
@@ -318,7 +324,7 @@ def write_model_files(
     written = dict(files)
     if provenance is not None:
         text = json.dumps(provenance, indent=2, ensure_ascii=False) + "\n"
-        written[PROVENANCE_FILE] = text.encode("utf-8")
+        written[PROVENANCE_FILE] = text.encode("utf-8", NAME_ERRORS)
     written[SUMS_FILE] = format_sums(written).encode("utf-8")
     for name, content in written.items():
         (folder / name).write_bytes(content)

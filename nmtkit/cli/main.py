@@ -4,7 +4,7 @@ A subcommand's module is imported when it is called or its own help is shown, an
 (and torch) when it runs; so `--help` and shell completion answer at once.
 
 Exit status: 0 success, 1 failure, 2 wrong usage; after a signal 128 plus its number, as shells
-report it: 130 interrupted, 143 terminated, 141 broken pipe.
+report it: 130 interrupted, 143 terminated, 129 terminal closed, 141 broken pipe.
 """
 
 import atexit
@@ -26,8 +26,8 @@ from nmtkit.cli.command import GENERAL, group, option
 from nmtkit.cli.command_group import LazyGroup
 from nmtkit.cli.console import LOGGER, close_bars, configure_logging, write_stderr
 from nmtkit.cli.old_spellings import Renamed
-from nmtkit.cli.termination import Terminated, raise_on_sigterm
-from nmtkit.errors import NmtkitError, TrainingInterrupted, is_out_of_memory
+from nmtkit.cli.termination import Terminated, raise_on_termination
+from nmtkit.errors import NAME_ERRORS, NmtkitError, TrainingInterrupted, is_out_of_memory
 from nmtkit.extras import install_command
 from nmtkit.parallel import environment
 from nmtkit.posix import check_platform, check_working_folder
@@ -85,7 +85,6 @@ COMPLETION_VARIABLE = "_NMTKIT_COMPLETE"
 FAILED = 1
 SIGNALLED = 128
 INTERRUPTED = 130
-TERMINATED = 143
 BROKEN_PIPE = 141
 
 
@@ -127,7 +126,7 @@ class Program(LazyGroup):
 
             return close_stdout(shell_complete(self, {}, name, COMPLETION_VARIABLE, instruction))
         try:
-            with raise_on_sigterm():
+            with raise_on_termination():
                 with self.make_context(name, arguments, **context_settings) as context:
                     self.invoke(context)
                 sys.stdout.flush()
@@ -136,9 +135,7 @@ class Program(LazyGroup):
             status = end.exit_code
         except (KeyboardInterrupt, click.Abort):
             status = INTERRUPTED
-        except Terminated:
-            status = TERMINATED
-        except TrainingInterrupted as error:
+        except (Terminated, TrainingInterrupted) as error:
             status = SIGNALLED + error.signal
         except BrokenPipeError:
             status = BROKEN_PIPE
@@ -206,20 +203,24 @@ def one_line(message: str) -> str:
 def open_standard_streams() -> None:
     """Make stdout UTF-8 with LF newlines in any locale; replace closed streams by os.devnull.
 
-    Writing to a stdout that was closed fails, so that results are not lost without an error; the
-    log may be lost.
+    Reading a stdin and writing to a stdout that were closed fails, so that lines are not lost
+    without an error; the log may be lost. Streams that another process made non-blocking wait
+    again: Python loses what such a stream does not take at once.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            access = os.O_WRONLY if name == "stderr" else os.O_RDONLY
+        stream = getattr(sys, name)
+        if stream is not None:
+            with contextlib.suppress(OSError, ValueError):  # a stream in memory
+                os.set_blocking(stream.fileno(), True)
+        else:
+            access = os.O_RDONLY if name == "stdout" else os.O_WRONLY
             null = os.open(os.devnull, access)
             setattr(sys, name, open(null, mode, encoding="utf-8"))  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):
         if isinstance(sys.stdout.buffer, io.RawIOBase):  # PYTHONUNBUFFERED: a write that ends
             # half way, as on a disk that fills up, would lose its rest without an error
-            raw, errors = sys.stdout.fileno(), sys.stdout.errors
-            sys.stdout = open(raw, "w", buffering=1, errors=errors, closefd=False)  # noqa: SIM115
-        sys.stdout.reconfigure(encoding="utf-8", newline="\n")
+            sys.stdout = open(sys.stdout.fileno(), "w", buffering=1, closefd=False)  # noqa: SIM115
+        sys.stdout.reconfigure(encoding="utf-8", errors=NAME_ERRORS, newline="\n")
 
 
 def close_stdout(status: int) -> int:

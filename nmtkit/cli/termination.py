@@ -1,4 +1,4 @@
-"""SIGTERM ends a command as Ctrl-C does, so that it removes what it has written by halves."""
+"""SIGTERM and SIGHUP end a command as Ctrl-C does: it removes what it has written by halves."""
 
 import contextlib
 import signal
@@ -8,38 +8,54 @@ from types import FrameType
 
 from nmtkit.parallel import environment
 
+SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+"""SIGHUP comes when a terminal or a connection is closed, unless `nohup` has it ignored."""
+
 CLEANUP_SECONDS = 30.0
-"""Time after a SIGTERM within which a command cleans up; then the system ends it."""
+"""Time after such a signal within which a command cleans up; then the system ends it."""
 
 
 class Terminated(BaseException):
-    """The process received a SIGTERM."""
+    """The process received a SIGTERM or a SIGHUP.
+
+    signal: its number.
+    """
+
+    def __init__(self, signal: int) -> None:
+        """Store the number of the signal."""
+        super().__init__(f"ended by signal {signal}")
+        self.signal = signal
 
 
 @contextlib.contextmanager
-def raise_on_sigterm() -> Iterator[None]:
-    """Raise Terminated in the block on the first SIGTERM; a second one ends the process at once.
+def raise_on_termination() -> Iterator[None]:
+    """Raise Terminated in the block on the first SIGTERM or SIGHUP.
 
-    Nothing changes outside the main thread, if the signal is ignored or handled already, and for
-    several processes: one that waits for another is in native code, which only the default action
-    ends.
+    A SIGTERM after it ends the process at once. A SIGHUP after it is ignored: when a terminal is
+    closed, the system and the shell both send one.
+
+    Nothing changes outside the main thread, for a signal that is ignored or handled already, and
+    for several processes: one that waits for another is in native code, which only the default
+    action ends.
     """
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    is_default = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-    if not (in_main_thread and is_default) or environment.size() > 1:
-        yield
-        return
-    signal.signal(signal.SIGTERM, _raise)
+    handled: list[signal.Signals] = []
+    if threading.current_thread() is threading.main_thread() and environment.size() == 1:
+        handled = [n for n in SIGNALS if signal.getsignal(n) is signal.SIG_DFL]
+    for number in handled:
+        signal.signal(number, _raise)
     try:
         yield
     except Terminated:
         signal.setitimer(signal.ITIMER_REAL, 0)
         raise
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number in handled:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _raise(number: int, frame: FrameType | None) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    for other, then in zip(SIGNALS, (signal.SIG_DFL, signal.SIG_IGN), strict=True):
+        if signal.getsignal(other) is _raise:
+            signal.signal(other, then)
     signal.setitimer(signal.ITIMER_REAL, CLEANUP_SECONDS)  # SIGALRM ends the process
-    raise Terminated
+    raise Terminated(number)

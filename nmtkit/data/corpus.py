@@ -8,9 +8,10 @@ For a prepared file `train.src` these files are written on first use, and again 
     train.src.KEY.json     SHA-256 of the text, of the vocabulary, and of the two files above
 
 KEY is the beginning of the vocabulary's SHA-256, so that models with different vocabularies can be
-trained on the same prepared folder. All checksums are compared when a corpus is opened. The files
-are read, not mapped: a file that shrinks or a disk that fails while a mapped file is used would end
-the process with a signal.
+trained on the same prepared folder. If one may not write there, the files have no names and last
+as long as the process. All checksums are compared when a corpus is opened. The files are read, not
+mapped: a file that shrinks or a disk that fails while a mapped file is used would end the process
+with a signal.
 """
 
 import contextlib
@@ -19,7 +20,7 @@ import json
 import os
 import weakref
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -33,6 +34,7 @@ from nmtkit.io.folder_files import open_regular, read_regular
 from nmtkit.io.inputs import VerbatimFile
 from nmtkit.io.lines import BLOCK_LINES, file_sha256, read_text_blocks
 from nmtkit.io.safe_json import parse_json
+from nmtkit.io.temporary import temporary_folder
 from nmtkit.special_symbols import EOS
 from nmtkit.text.vocabulary import Vocabulary
 
@@ -188,13 +190,22 @@ class Corpus:
 def open_side(text: Path, vocabulary: Vocabulary) -> Side:
     """Open the ids of a tokenised text; write the files first if they are stale or damaged.
 
+    If the folder cannot be written, they are written into a temporary one, and for this run only.
+
     :raises DataError: the text cannot be read, or changes while it is read.
+    :raises OutputError: the files cannot be written.
     """
     if not text.is_file():
         raise DataError(f"{text}: no such file; is this a folder that 'nmtkit prepare' made?")
     files = IdsFiles.of(text, vocabulary)
     checksum = remembered_sha256(text)
-    numbers = files.open_fresh(checksum) or files.write(text, vocabulary, checksum)
+    numbers = files.open_fresh(checksum)
+    if numbers is None and os.access(text.parent, os.W_OK):
+        numbers = files.write(text, vocabulary, checksum)
+    elif numbers is None:
+        with temporary_folder("nmtkit-ids-") as folder:  # the files stay open without their names
+            unnamed = replace(files, stem=folder / files.stem.name)
+            numbers = unnamed.write(text, vocabulary, checksum)
     return Side(*numbers, len(vocabulary), str(files.stem), checksum)
 
 

@@ -20,7 +20,7 @@ from typing import Protocol, TypeVar, cast, runtime_checkable
 from nmtkit.data.batch import sentences_per_batch
 from nmtkit.errors import DataError, counted
 from nmtkit.io.compression import decompressed
-from nmtkit.io.inputs import announce_terminal, arriving_chunks, is_readable
+from nmtkit.io.inputs import announce_terminal, arriving_chunks, is_readable, unreadable
 from nmtkit.io.lines import TOO_LONG, read_raw_lines
 from nmtkit.io.text_content import STANDARD, shown_name, text_chunks
 
@@ -266,6 +266,8 @@ def _raw_windows(path: str | Path, size: int) -> Iterator[list[bytes]]:
             yield from arriving_windows(descriptor, size, str(path))
         except MemoryError as error:
             raise DataError(f"{path}: {TOO_LONG}") from error
+        except OSError as error:
+            raise unreadable(path, error) from error
 
 
 @contextlib.contextmanager

@@ -1,7 +1,7 @@
 """Check the checkpoints of a model folder."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +9,14 @@ import torch
 
 from nmtkit.config import TrainingConfig
 from nmtkit.errors import NmtkitError
-from nmtkit.integrity.findings import Finding, Inspection, finding_of, look_again, warning
+from nmtkit.integrity.findings import (
+    PERMISSIONS,
+    Finding,
+    Inspection,
+    finding_of,
+    look_again,
+    warning,
+)
 from nmtkit.integrity.folder import check_entries, check_entry
 from nmtkit.io.temporary import is_hidden_name
 from nmtkit.model_folder import BEST_PARAMETERS
@@ -66,8 +73,7 @@ class Checkpoints:
         ):
             self._found.files += sum((path / name).exists() for name in STATE_FILES)
             damaged += look_again(lambda: self._check(path), [path])  # noqa: B023
-        remedy = self._remedy()
-        self._found.add(replace(finding, remedy=remedy) for finding in damaged)
+        self._add(damaged, self._remedy())
         self._check_steady()
         best = self._folder / BEST_PARAMETERS
         if str(best) not in [finding.path for finding in self._found.findings]:
@@ -83,7 +89,17 @@ class Checkpoints:
         damaged = look_again(lambda: self._check(path), [path])
         self.progress.pop(path, None)  # a training with the same command does not resume from it
         remedy = "remove it: a training with a higher time limit then goes on from the end"
-        self._found.add(replace(finding, remedy=remedy) for finding in damaged)
+        self._add(damaged, remedy)
+
+    def _add(self, damaged: Iterable[Finding], remedy: str) -> None:
+        """Add what is wrong with checkpoints.
+
+        :param remedy: what to do, unless a file only may not be read.
+        """
+        self._found.add(
+            finding if finding.remedy == PERMISSIONS else replace(finding, remedy=remedy)
+            for finding in damaged
+        )
 
     def _check(self, path: Path) -> Iterator[Finding]:
         """Yield an error for a damaged checkpoint."""

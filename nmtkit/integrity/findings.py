@@ -14,6 +14,9 @@ Severity = Literal["error", "warning"]
 MAX_LINE_FINDINGS = 20
 """Maximum number of lines of one file that are named."""
 
+PERMISSIONS = "correct its permissions"
+"""Remedy for a file that is whole, as far as is known, but may not be read."""
+
 MAX_LOOKS = 5
 """Maximum number of times that a file is checked which changes meanwhile."""
 
@@ -94,13 +97,27 @@ def warning(path: Source, problem: str, remedy: str, line: int | None = None) ->
     return Finding(str(path), "warning", problem, remedy, line)
 
 
+def unreadable(path: Source, problem: OSError, remedy: str) -> Finding:
+    """Return the error for a file that the system does not read.
+
+    :param remedy: what to do if this is no matter of permissions.
+    """
+    remedy = PERMISSIONS if isinstance(problem, PermissionError) else remedy
+    return error(path, f"cannot be read: {problem.strerror}", remedy)
+
+
 def finding_of(problem: NmtkitError, path: Source, remedy: str = "") -> Finding:
     """Return the finding for a reader's error.
 
     Messages of readers are "FILE:LINE: PROBLEM; REMEDY".
 
-    :param remedy: replaces that of the message.
+    :param remedy: replaces that of the message, unless the file may not be read.
     """
+    cause: BaseException | None = problem
+    while cause is not None:
+        if isinstance(cause, PermissionError):
+            return unreadable(path, cause, remedy)
+        cause = cause.__cause__
     message = str(problem)
     line = None
     if match := re.match(rf"{re.escape(str(path))}(?::(\d+))?: ", message):

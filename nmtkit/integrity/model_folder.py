@@ -18,6 +18,7 @@ from nmtkit.integrity.findings import (
     error,
     finding_of,
     look_again,
+    unreadable,
     warning,
 )
 from nmtkit.integrity.folder import check_entries
@@ -158,7 +159,7 @@ class _ModelFolder:
         except FileNotFoundError:
             yield error(path, f"missing, though {SUMS_FILE} lists it", RESTORE)
         except OSError as problem:
-            yield error(path, f"cannot be read: {problem.strerror}", RESTORE)
+            yield unreadable(path, problem, RESTORE)
         except NmtkitError as problem:
             yield finding_of(problem, path)
 

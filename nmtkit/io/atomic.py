@@ -15,7 +15,8 @@ them (`lines.open_output` for text, `parameters.write_parameters` for tensors):
 The output is written under a hidden name beside its own (`nmtkit.io.temporary`), which is locked
 meanwhile, and renamed when the block succeeds. When the block raises, the hidden output is removed
 and an earlier output of that name stays unchanged. Leftovers of a killed process are removed when
-the same output is next written.
+the same output is next written. An output that may not be replaced does not replace what got its
+name while the block ran, either.
 
 When a block has ended, its output survives a loss of power: files and folders are synchronised to
 the disk before they are renamed, and the folder around them afterwards. A folder takes the place of
@@ -38,6 +39,9 @@ from nmtkit.io.temporary import OLD_SUFFIX, claim, hidden_name, remove_leftovers
 
 _OPEN_FILES = re.compile(r"(?:/dev/fd/|/proc/self/fd/)(\d+)|/dev/(stdin|stdout|stderr)")
 """Names of what a process has open."""
+
+_NOT_EMPTY = {errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR}
+"""Errors of renaming a folder to the name of a file, or of a folder that is not empty."""
 
 _DEVICE_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
@@ -67,8 +71,7 @@ def atomic_file(path: str | Path, force: bool = False) -> Iterator[BinaryIO]:
             stream.flush()
             with _naming(hidden):
                 os.fsync(stream.fileno())
-            os.replace(hidden, target)
-            sync_folder(target.parent)
+            _name_file(hidden, target, path, force)
     except BaseException:
         hidden.unlink(missing_ok=True)
         raise
@@ -80,8 +83,7 @@ def atomic_path(path: str | Path, force: bool = False) -> Iterator[Path]:
 
     The path ends in the file's own name and is in a hidden folder of its own: some libraries write
     beside their path (safetensors writes `.tmpXXXXXX` and renames it), and their leftovers are
-    removed with the folder. The file gets the user's default permissions, whatever the library
-    sets.
+    removed with the folder.
 
     :param force: replace an existing file.
     :raises OutputError: the file exists and `force` is not given, or it cannot be written.
@@ -96,26 +98,22 @@ def atomic_path(path: str | Path, force: bool = False) -> Iterator[Path]:
     hidden = folder / target.name
     try:
         with _report_write_errors(path, folder), _naming(folder):
-            hidden.touch()
-            mode = hidden.stat().st_mode
             yield hidden
-            hidden.chmod(mode)
             with open(hidden, "rb") as stream:
                 os.fsync(stream.fileno())
-            os.replace(hidden, target)
-            sync_folder(target.parent)
+            _name_file(hidden, target, path, force)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         os.close(descriptor)
 
 
 @contextlib.contextmanager
-def atomic_folder(path: str | Path) -> Iterator[Path]:
+def atomic_folder(path: str | Path, replace: bool = True) -> Iterator[Path]:
     """Yield a hidden folder to fill, which gets its name when the block succeeds.
 
-    An existing folder of that name is replaced without a check; `output_folder` checks it.
-
-    :raises OutputError: the folder cannot be written.
+    :param replace: replace an existing folder of that name without a check; `output_folder` checks
+        it. An empty folder is always replaced.
+    :raises OutputError: the folder cannot be written, or exists and is not to be replaced.
     """
     target = _resolve(path)
     remove_leftovers(target)
@@ -123,7 +121,7 @@ def atomic_folder(path: str | Path) -> Iterator[Path]:
     try:
         yield hidden
         sync_tree(hidden)
-        _move_into_place(hidden, target)
+        _name_folder(hidden, target, path, replace)
     except BaseException as error:
         shutil.rmtree(hidden, ignore_errors=True)
         if isinstance(error, OutputError):  # for a file in the folder, with its hidden path
@@ -151,10 +149,18 @@ def output_folder(
     """
     target = _resolve(path)
     remove_leftovers(target)
-    if replaceable is None or not (target / replaceable).is_file():
+
+    def may_replace() -> bool:
+        if replaceable is not None and (target / replaceable).is_file():
+            return True
         _check_folder(target, path, mark, kind, force)
-    with atomic_folder(path) as folder:
+        return force
+
+    replace = may_replace()
+    with atomic_folder(path, replace) as folder:
         yield folder
+        if replace:
+            may_replace()  # what is there now, perhaps since the block ran, and is removed
 
 
 def remove_folder(folder: Path) -> Path | None:
@@ -218,7 +224,7 @@ def _check_file(path: str | Path, force: bool) -> Path:
     if target.is_dir():
         raise OutputError(f"{path}: is a folder; give the name of a file")
     if target.is_file() and not force:
-        raise OutputError(f"{path}: exists already; use --force to replace it")
+        raise _exists_already(path)
     if not target.parent.is_dir():
         raise OutputError(f"{path}: its folder does not exist; make it first")
     return target
@@ -234,7 +240,7 @@ def _check_folder(target: Path, path: str | Path, mark: str, kind: str, force: b
             f"{path}: exists and is not a {kind}, which has a file {mark}; give another name"
         )
     if not force:
-        raise OutputError(f"{path}: exists already; use --force to replace it")
+        raise _exists_already(path)
 
 
 def _is_device(target: Path) -> bool:
@@ -350,12 +356,51 @@ def _is_of_output(error: OSError, hidden: Path, target: Path) -> bool:
     return str(error.filename) == str(target) or str(error.filename).startswith(str(hidden))
 
 
-def _move_into_place(folder: Path, target: Path) -> None:
-    """Rename the finished folder; an old one of that name is replaced, or restored on failure."""
-    if not target.exists():
-        os.replace(folder, target)
+def _exists_already(path: str | Path) -> OutputError:
+    return OutputError(f"{path}: exists already; use --force to replace it")
+
+
+def _name_file(hidden: Path, target: Path, path: str | Path, force: bool) -> None:
+    """Give a finished file its name.
+
+    :param path: the output's name, for the message.
+    :raises OutputError: a file of that name was made meanwhile, and `force` is not given.
+    """
+    if force:
+        os.replace(hidden, target)
+    else:
+        try:
+            os.link(hidden, target)  # unlike renaming, it replaces nothing
+        except FileExistsError as error:
+            raise _exists_already(path) from error
+        except OSError:  # a file system without hard links
+            _check_file(path, force)
+            os.replace(hidden, target)
+        else:
+            hidden.unlink()
+    sync_folder(target.parent)
+
+
+def _name_folder(folder: Path, target: Path, path: str | Path, replace: bool) -> None:
+    """Give a finished folder its name; an old one is replaced, or restored on failure.
+
+    :param path: the output's name, for the message.
+    :raises OutputError: a folder that is not empty has that name, and `replace` is not given.
+    """
+    try:
+        os.replace(folder, target)  # replaces nothing but an empty folder
+    except OSError as error:
+        if error.errno not in _NOT_EMPTY:
+            raise
+        if not replace:
+            raise _exists_already(path) from error
+        _replace_folder(folder, target)
+    else:
         sync_folder(target.parent)
-        return
+
+
+def _replace_folder(folder: Path, target: Path) -> None:
+    """Let a folder take the place of another, which is removed."""
     from nmtkit.io.exchange import exchange  # only folders need it: start-up
 
     if exchange(folder, target):

@@ -108,7 +108,7 @@ class HashedFile(NamedInput):
                 while stream.read(CHUNK):
                     pass
         except OSError as error:
-            raise _unreadable(self, error) from error
+            raise unreadable(self, error) from error
         return self._digest.hexdigest()
 
 
@@ -161,11 +161,14 @@ def copy_pipes(paths: Sequence[str | Path], folder: Path) -> list[Source]:
                 source = stack.enter_context(open_bytes(path))
                 _register(selector, source, output, path)
             except OSError as error:
-                raise _unreadable(path, error) from error
+                raise unreadable(path, error) from error
         while selector.get_map():
             for key, _ in selector.select():
-                chunk = os.read(key.fd, CHUNK)
                 output, path = key.data
+                try:
+                    chunk = os.read(key.fd, CHUNK)
+                except OSError as error:
+                    raise unreadable(path, error) from error
                 try:
                     output.write(chunk)
                     output.flush()
@@ -268,7 +271,7 @@ def open_data(source: Source) -> Iterator[Iterator[bytes]]:
         try:
             stream = stack.enter_context(opened)
         except OSError as error:
-            raise _unreadable(source, error) from error
+            raise unreadable(source, error) from error
         chunks = _chunks(stream, source)
         verbatim = isinstance(source, VerbatimFile)
         yield chunks if verbatim else decompressed(chunks, str(source))
@@ -280,10 +283,11 @@ def _chunks(stream: BinaryIO, source: Source) -> Iterator[bytes]:
         while chunk := cast(io.BufferedReader, stream).read1(CHUNK):
             yield chunk
     except OSError as error:
-        raise _unreadable(source, error) from error
+        raise unreadable(source, error) from error
 
 
-def _unreadable(source: Source, error: OSError) -> DataError:
+def unreadable(source: Source, error: OSError) -> DataError:
+    """Return the error for an input that the system does not read."""
     remedy = "; give a file" if isinstance(error, IsADirectoryError) else ""
     return DataError(f"{source}: cannot be read: {error.strerror}{remedy}")
 

@@ -17,7 +17,7 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
-from nmtkit.errors import DataError, OutputError
+from nmtkit.errors import NAME_ERRORS, DataError, OutputError
 from nmtkit.io.atomic import atomic_file
 from nmtkit.io.compression import (
     OTHER_SUFFIXES,
@@ -287,7 +287,7 @@ def open_output(path: str | Path, force: bool = False) -> Iterator[TextIO]:
         sys.stdout.flush()
         return
     with open_binary_output(path, force) as binary:
-        text = io.TextIOWrapper(binary, encoding="utf-8", newline="\n")
+        text = io.TextIOWrapper(binary, encoding="utf-8", errors=NAME_ERRORS, newline="\n")
         try:
             yield text
         finally:
@@ -319,5 +319,5 @@ def open_binary_output(path: str | Path, force: bool = False) -> Iterator[Binary
 def _stdout() -> TextIO:
     """Return stdout as UTF-8 without newline translation, whatever the locale."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8", newline="\n")
+        sys.stdout.reconfigure(encoding="utf-8", errors=NAME_ERRORS, newline="\n")
     return sys.stdout

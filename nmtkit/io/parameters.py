@@ -103,10 +103,13 @@ def save_parameters(path: Path, tensors: Parameters, update: int | None = None) 
     checksum = tensors_sha256(contiguous)
     metadata: dict[str, object] = {CHECKSUM_KEY: checksum}
     metadata |= {} if update is None else {UPDATE_KEY: update}
+    path.touch()
+    mode = path.stat().st_mode  # of the user's umask; safetensors lets only the owner read
     try:
         save_file(contiguous, path, {METADATA_KEY: json.dumps(metadata)})
     except SafetensorError as error:
         raise OSError(errno.EIO, str(error), str(path)) from error
+    path.chmod(mode)
     return checksum
 
 

@@ -116,7 +116,9 @@ class _Fork:
 
 def _send_outcome(task: Callable[[], Any], sender: Connection) -> None:
     """Run a task in a fork and send its outcome."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process handles Ctrl-C
+    # the main process handles Ctrl-C and a closed terminal
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     with contextlib.suppress(BrokenPipeError):  # the main process has ended
         sender.send_bytes(pickle.dumps(outcome_of(task)))

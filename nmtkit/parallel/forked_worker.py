@@ -103,8 +103,8 @@ def _serve(function: Callable[[Any], Any], connection: Connection, other_end: Co
     """Answer requests until the pipe ends; the fork's main function."""
     other_end.close()
     # What is sent to the whole group is for the calling process, which may need a last result.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
     with contextlib.suppress(EOFError, OSError):
         while True:
             request = pickle.loads(connection.recv_bytes())

@@ -95,7 +95,7 @@ class ProcessPool:
         """
         if self._pool is None and may_fork() and "torch" not in sys.modules:
             context = multiprocessing.get_context("fork")
-            self._pool = ProcessPoolExecutor(self._count, context, _ignore_interrupt)
+            self._pool = ProcessPoolExecutor(self._count, context, _ignore_signals_of_terminal)
         elif self._pool is None:
             self._pool = _NewProcesses(self._count)
         return self._pool
@@ -137,6 +137,7 @@ def caller() -> Callable[[Call], Any]:
     return lambda call: call[0](call[1])
 
 
-def _ignore_interrupt() -> None:
-    """Ignore Ctrl-C in a worker; the main process handles it and ends the workers."""
+def _ignore_signals_of_terminal() -> None:
+    """Ignore Ctrl-C and a closed terminal in a worker; the main process then ends the workers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)

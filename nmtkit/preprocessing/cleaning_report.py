@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
+from nmtkit.errors import NAME_ERRORS
 from nmtkit.preprocessing.cleaning import ALL_RULES, CleanedBlock
 from nmtkit.preprocessing.cleaning_page import render_page
 from nmtkit.preprocessing.leakage import RULE as LEAK
@@ -49,7 +50,9 @@ class CleaningReport:
     def finish(self) -> None:
         """Write the page, and warn of leakage."""
         page = render_page(self.tally, self._rules(), self.leaks.rows(), self._settings)
-        (self._folder / PAGE_FILE).write_text(page, encoding="utf-8", newline="\n")
+        (self._folder / PAGE_FILE).write_text(
+            page, encoding="utf-8", errors=NAME_ERRORS, newline="\n"
+        )
         log_leaks(self.leaks, self.tally.samples.get(LEAK, []), self._settings.leakage)
 
     def _rules(self) -> list[str]:

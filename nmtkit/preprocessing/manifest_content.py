@@ -10,6 +10,7 @@ from typing import Any
 
 import nmtkit
 from nmtkit.data.manifest import FORMAT
+from nmtkit.errors import NAME_ERRORS
 from nmtkit.io.checksums import with_checksum
 from nmtkit.io.lines import file_sha256
 from nmtkit.preprocessing.settings import PrepareSettings
@@ -58,7 +59,7 @@ def manifest_of(
 def write_json(path: Path, data: Mapping[str, Any]) -> dict[str, Any]:
     """Write a JSON object with its checksum; return it as it is read again."""
     text = json.dumps(with_checksum(data), indent=2, ensure_ascii=False) + "\n"
-    path.write_text(text, encoding="utf-8", newline="\n")
+    path.write_text(text, encoding="utf-8", errors=NAME_ERRORS, newline="\n")
     return dict(json.loads(text))
 
 

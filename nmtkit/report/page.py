@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nmtkit.errors import counted
+from nmtkit.errors import NAME_ERRORS, counted
 from nmtkit.evaluation.translation_errors import KINDS
 from nmtkit.io.text_content import shown_name
 from nmtkit.report.output_errors import count_by_system
@@ -63,7 +63,9 @@ def render_page(report: "ModelReport", commands: Sequence[str]) -> str:
     :param commands: Commands that print the same figures, to show on the page.
     """
     page = _page_around_sentences(report, commands)
-    packed = pack_sentences(report, MAX_PAGE_BYTES - len(page.encode()) - MAX_NOTE_BYTES)
+    packed = pack_sentences(
+        report, MAX_PAGE_BYTES - len(page.encode("utf-8", NAME_ERRORS)) - MAX_NOTE_BYTES
+    )
     page = page.replace(NOTE_MARK, _left_out_note(packed), 1)
     return page.replace(SENTENCES_MARK, packed.text, 1)
 

@@ -11,13 +11,13 @@ from typing import Any
 from nmtkit.config import Config, TextConfig
 from nmtkit.data.manifest import read_manifest, text_config
 from nmtkit.durations import format_duration
-from nmtkit.errors import ConfigError, ModelError
+from nmtkit.errors import ConfigError, ModelError, NmtkitError
 from nmtkit.io.atomic import check_can_make, is_free, remove_folder
 from nmtkit.io.folder_files import check_folder
 from nmtkit.model_folder import (
     check_is_free,
-    create_model_folder,
     find_device,
+    new_model_folder,
     read_config,
     shortlists,
 )
@@ -130,8 +130,8 @@ class TrainingFolder:
             _remove_model_folder(folder)
         if self.is_new:
             self._create()
-        self.lock = self._stack.enter_context(lock_model_folder(folder))
-        if not self.is_new:
+        else:
+            self.lock = self._stack.enter_context(lock_model_folder(folder))
             check_same_training(folder, self.config, request.prepared)
             if self.parameters is not None:
                 self.parameters.check_same_record(folder)
@@ -208,7 +208,10 @@ class TrainingFolder:
         return request.default_recipe
 
     def _create(self) -> None:
-        """Make the folder, with the record of what it is made from."""
+        """Make the folder, with the record of what it is made from, and lock it.
+
+        :raises ModelError: another process has made it since this one began.
+        """
         request = self.request
         command = train_command(
             request.prepared,
@@ -227,7 +230,20 @@ class TrainingFolder:
         device = find_device(request.device).type
         planned = request.seconds if self.is_planned else None
         provenance = provenance_of(command, self._manifest, checksums, device, record, planned)
-        create_model_folder(request.output, self.config, request.prepared, provenance)
+        folder = request.output
+        try:
+            with new_model_folder(folder, self.config, request.prepared, provenance) as hidden:
+                # it has its lock before others can find it
+                self.lock = self._stack.enter_context(lock_model_folder(hidden))
+        except NmtkitError as error:
+            if not (folder / "config.toml").is_file():
+                raise
+            with lock_model_folder(folder):  # or the other process trains there
+                raise ModelError(
+                    f"{folder}: another training made this folder while this one started; give the"
+                    " same command again to resume it, or choose another --output"
+                ) from error
+        self.lock.folder = folder
 
 
 def _text_config(data: Path, manifest: dict[str, Any], swapped: bool) -> TextConfig:

@@ -276,8 +276,11 @@ class Recorder:
         self._change((*self._place(path), None))
         self._take(path)
 
-    def _link(self, call: Call, _: str, __: str) -> None:
-        raise ValueError(call.name)
+    def _link(self, call: Call, path: str, other: str) -> None:
+        if call.name.startswith("symlink"):
+            raise ValueError(call.name)
+        self._names[other] = self._names[path]
+        self._change((*self._place(other), self._names[path]))
 
     def _map(self, call: Call, _: str, __: str) -> None:
         if call.flags:

@@ -23,7 +23,7 @@ from torch import nn
 from nmtkit.config import Config, SearchConfig, TextConfig
 from nmtkit.data.corpus import Corpus
 from nmtkit.io.parameters import parameters_of, write_parameters
-from nmtkit.model_folder import build_model, create_model_folder, read_vocabularies
+from nmtkit.model_folder import build_model, new_model_folder, read_vocabularies
 from nmtkit.models.cslm import CSLMConfig
 from nmtkit.models.rnnsearch import RNNsearchConfig
 from nmtkit.text.subword.bpe import BPE
@@ -125,7 +125,8 @@ def _write_prepared(folder: Path) -> None:
 
 
 def _write_model(folder: Path, config: Config, prepared: Path) -> nn.Module:
-    create_model_folder(folder, config, prepared)
+    with new_model_folder(folder, config, prepared):
+        pass
     model = build_model(config, *map(len, read_vocabularies(prepared)))
     with torch.no_grad():
         for parameter in model.parameters():

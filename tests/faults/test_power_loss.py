@@ -58,6 +58,14 @@ def test_the_folder_alone_does_not_make_data_certain():
     assert {state["file"] for state in found} == {b"data", b"", b"da", bytes(4)}
 
 
+def test_a_file_with_two_names_keeps_one_when_the_other_is_removed():
+    link = [call("link", "link", "/r/.new", "/r/other"), call("unlink", "remove", "/r/.new")]
+    found = states(WRITE_FILE, SYNC_FILE, link, SYNC_FOLDER)
+    assert all(state == {"file": b"old", "other": b"data"} for state in found)
+    lost = [state for state in states(WRITE_FILE, SYNC_FILE, link) if "other" not in state]
+    assert lost and all(state["file"] == b"old" for state in lost)
+
+
 def test_a_file_in_a_new_folder_is_lost_with_the_folder():
     made = [call("mkdir", "make", "/r/d"), call("openat", "create", "/r/d/f", inode=8)]
     synced = [call("openat", "open", "/r/d", inode=9), call("fsync", "sync", "/r/d", inode=9)]

@@ -4,7 +4,9 @@ What each command computes is tested in its own file.
 """
 
 import gzip
+import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -190,3 +192,31 @@ def test_gzip_by_name(corpus: Path, nmtkit: Nmtkit, tmp_path: Path) -> None:
     nmtkit("shortlist", corpus / "train.en", "--size", 10, "--output", plain)
     nmtkit("shortlist", tmp_path / "train.en.gz", "--size", 10, "--output", zipped)
     assert gzip.decompress(zipped.read_bytes()) == plain.read_bytes()
+
+
+def test_names_that_are_not_utf8_are_escaped(
+    corpus: Path, model: Path, small: list[str], nmtkit: Nmtkit, tmp_path: Path
+) -> None:
+    """The byte 0xFF of a name is the half of a surrogate pair in Python, which no output has."""
+    text, folder = tmp_path / "tr\udcff.en", tmp_path / "prep\udcff"
+    shutil.copy(corpus / "train.en", text)
+    shutil.copytree(model, tmp_path / "mod\udcff")
+    pairs = ["--train", text, corpus / "train.fr", "--dev", corpus / "dev.en", corpus / "dev.fr"]
+    nmtkit("prepare", *pairs, *"-s en -t fr --subword none -o".split(), folder)
+    assert r"tr\udcff.en" in (folder / "manifest.json").read_text()
+    assert str(text) in json.loads((folder / "manifest.json").read_text())["inputs"]
+    nmtkit("shortlist", folder, "--size", 12)
+    nmtkit("train", folder, "-o", tmp_path / "new\udcff", *small)
+    assert r"prep\udcff" in (tmp_path / "new\udcff/origin.json").read_text()
+    for path in (folder, tmp_path / "new\udcff"):
+        assert r"\udcff" in nmtkit("check", path).stdout
+    plot = ["--plot", tmp_path / "curves.svg"]
+    assert r"mod\udcff" in nmtkit("curves", tmp_path / "mod\udcff", *plot, "-o", "-").stdout
+    assert "mod\ufffd" in (tmp_path / "curves.svg").read_text(encoding="utf-8")
+    files = [text, corpus / "train.en"]
+    measured = json.loads(nmtkit("evaluate", *files, "-t", "en", "--json").stdout)
+    assert str(text) in json.dumps(measured, ensure_ascii=False)
+    test = ["--source", corpus / "test.en", "--reference", corpus / "test.fr"]
+    shutil.copy(corpus / "test.fr", text)
+    nmtkit("report", model, "--system", "mine", text, *test, "-o", tmp_path / "report.html")
+    assert r"tr\udcff.en" in (tmp_path / "report.html").read_text(encoding="utf-8")

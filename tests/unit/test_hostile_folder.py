@@ -16,7 +16,7 @@ from nmtkit.inference.scorer import Scorer
 from nmtkit.inference.translator import Translator
 from nmtkit.io.checksums import with_checksum
 from nmtkit.io.parameters import CorruptFileError, parameters_of, write_parameters
-from nmtkit.model_folder import build_model, create_model_folder, load_model, read_config
+from nmtkit.model_folder import build_model, load_model, new_model_folder, read_config
 from nmtkit.models.rnnsearch import RNNsearchConfig
 from nmtkit.training.checkpoint import load_checkpoint, save_checkpoint
 from nmtkit.training.optimizers import make_optimizer
@@ -37,7 +37,8 @@ def folder(tmp_path):
     prepared.mkdir()
     (prepared / "vocab.src").write_text("</s>\t9\n<unk>\t0\na\t5\nb\t4\n")
     (prepared / "vocab.tgt").write_text("</s>\t9\n<unk>\t0\nc\t5\n")
-    create_model_folder(tmp_path / "model", CONFIG, prepared)
+    with new_model_folder(tmp_path / "model", CONFIG, prepared):
+        pass
     write_parameters(tmp_path / "model" / PARAMS, parameters_of(build_model(CONFIG, 4, 3)))
     return tmp_path / "model"
 

@@ -12,9 +12,9 @@ from nmtkit.errors import ConfigError, DataError, ModelError
 from nmtkit.io.parameters import parameters_of, write_parameters
 from nmtkit.model_folder import (
     build_model,
-    create_model_folder,
     find_device,
     load_model,
+    new_model_folder,
     read_config,
     write_config,
 )
@@ -39,7 +39,8 @@ def prepared(tmp_path):
 def model_folder(tmp_path, prepared):
     """Return a model folder whose best and last parameters differ."""
     folder = tmp_path / "model"
-    create_model_folder(folder, CONFIG, prepared)
+    with new_model_folder(folder, CONFIG, prepared):
+        pass
     for seed, name in enumerate(["best", "last"]):
         torch.manual_seed(seed)
         write(folder / f"params.{name}.safetensors", build_model(CONFIG, 4, 3))
@@ -62,7 +63,8 @@ def E_x(seed):
 
 def test_a_new_folder_has_settings_and_vocabularies(tmp_path, prepared):
     folder = tmp_path / "some" / "where" / "model"
-    create_model_folder(folder, CONFIG, prepared)
+    with new_model_folder(folder, CONFIG, prepared):
+        pass
     assert {path.name for path in folder.iterdir()} == {
         *("config.toml", "vocab.src", "vocab.tgt", "SHA256SUMS")
     }
@@ -74,7 +76,8 @@ def test_a_new_folder_has_settings_and_vocabularies(tmp_path, prepared):
 
 def test_an_empty_folder_is_used(tmp_path, prepared):
     (tmp_path / "model").mkdir()
-    create_model_folder(tmp_path / "model", CONFIG, prepared)
+    with new_model_folder(tmp_path / "model", CONFIG, prepared):
+        pass
     assert read_config(tmp_path / "model") == CONFIG
 
 
@@ -84,7 +87,8 @@ def test_an_existing_folder_is_not_touched(tmp_path, prepared):
     (tmp_path / "full" / "thesis").write_text("mine")
     for name in ("file", "full"):
         with pytest.raises(ModelError, match=f"{name}: exists and is not a model folder"):
-            create_model_folder(tmp_path / name, CONFIG, prepared)
+            with new_model_folder(tmp_path / name, CONFIG, prepared):
+                pass
     assert (tmp_path / "file").read_text() == "mine"
     assert [path.name for path in (tmp_path / "full").iterdir()] == ["thesis"]
 
@@ -92,7 +96,8 @@ def test_an_existing_folder_is_not_touched(tmp_path, prepared):
 def test_a_folder_that_cannot_be_completed_is_not_created(tmp_path, prepared):
     (prepared / "vocab.tgt").unlink()
     with pytest.raises(FileNotFoundError):
-        create_model_folder(tmp_path / "model", CONFIG, prepared)
+        with new_model_folder(tmp_path / "model", CONFIG, prepared):
+            pass
     assert [path.name for path in tmp_path.iterdir()] == ["prepared"]
 
 
@@ -101,7 +106,8 @@ def test_bpe_merges_are_copied_and_used(tmp_path, prepared):
         BPE.learn({"aab": 5}, 1).save(prepared / f"bpe.{side}")
     text = dataclasses.replace(CONFIG.text, subwords="joint")
     config = dataclasses.replace(CONFIG, text=text)
-    create_model_folder(tmp_path / "model", config, prepared)
+    with new_model_folder(tmp_path / "model", config, prepared):
+        pass
     torch.manual_seed(0)
     write(tmp_path / "model" / "params.best.safetensors", build_model(config, 4, 3))
     loaded = load_model(tmp_path / "model", "cpu")
@@ -342,7 +348,8 @@ def test_a_half_written_config_of_a_killed_process_is_removed(model_folder):
 def test_the_current_folder_may_become_a_model_folder(tmp_path, prepared, monkeypatch):
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    create_model_folder(Path("."), CONFIG, prepared)
+    with new_model_folder(Path("."), CONFIG, prepared):
+        pass
     assert read_config(tmp_path / "here") == CONFIG
 
 
@@ -350,5 +357,6 @@ def test_leftovers_beside_the_folder_are_removed(tmp_path, prepared):
     leftover = tmp_path / ".model.0123456789abcdef"
     leftover.mkdir()
     (leftover / "vocab.src").touch()
-    create_model_folder(tmp_path / "model", CONFIG, prepared)
+    with new_model_folder(tmp_path / "model", CONFIG, prepared):
+        pass
     assert not leftover.exists()

@@ -76,6 +76,7 @@ def test_the_return_value_of_a_command_is_not_the_status(run: Run) -> None:
         (MemoryError(), "not enough memory"),
         (OutOfMemoryError("CUDA out of memory"), "not enough memory"),
         (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried"), "not enough mem"),
+        (ImportError("libtorch_cpu.so: failed to map segment from shared object"), "not enough"),
         (DataError("x\x1b[2Jy\x07\u202ez\x00 é"), "x\\x1b[2Jy\\x07\\u202ez\\x00 é"),
         (click.ClickException("cannot be"), "cannot be"),
     ],
@@ -93,6 +94,7 @@ def test_a_failure_is_one_line_and_status_1(run: Run, error: Exception, line: st
     [
         ValueError("a fault of ours"),
         ModuleNotFoundError("no", name="nmtkit.nothing"),
+        ImportError("cannot import name 'nothing' from 'nmtkit'"),
         OSError("not of the operating system"),
         EOFError(),
     ],
@@ -235,6 +237,37 @@ def test_results_are_not_lost_in_a_closed_stdout(
     assert (tmp_path / "vocab").exists() == (status == 0)
 
 
+@pytest.mark.parametrize("command", ["select --pool - x", "shortlist - --size 3 -o vocab"])
+def test_a_closed_stdin_is_no_empty_text(tmp_path: Path, command: str) -> None:
+    code = "from nmtkit.cli.main import main; main()"
+    if command.startswith("select"):
+        (tmp_path / "x").write_text("a\n")
+        command += " --domain x x -s en -t fr --pairs 1 -o a b"
+    closing = ["sh", "-c", 'exec "$@" <&-', "sh", sys.executable, "-c", code, *command.split()]
+    done = subprocess.run(closing, capture_output=True, cwd=tmp_path)
+    assert done.returncode == 1 and done.stdout == b""
+    assert b"nmtkit: error: -: cannot be read: Bad file descriptor" in done.stderr
+
+
+def test_a_slow_reader_of_a_non_blocking_stdout_gets_all() -> None:
+    """The other end of a pipe that another process made non-blocking, as Node.js does."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    code = (
+        "from nmtkit.cli import main; main.open_standard_streams()\n"
+        "import sys\n"
+        "for _ in range(3000): print('x' * 99)\n"
+        "sys.exit(main.close_stdout(0))"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=writer)
+    os.close(writer)
+    size = 0
+    with open(reader, "rb", buffering=0) as stream:
+        while chunk := stream.read(500):
+            size += len(chunk)
+    assert (process.wait(), size) == (0, 300_000)
+
+
 ENDING = """
 import atexit, os, sys, threading
 from nmtkit.cli.main import main
@@ -315,14 +348,16 @@ def test_buffered_output_causes_no_second_error() -> None:
 
 
 def test_stdout_is_utf8_in_any_locale() -> None:
-    code = "from nmtkit.cli import main; main.open_standard_streams(); print('\\u0153\\u2028')"
+    code = (
+        "from nmtkit.cli import main; main.open_standard_streams(); print('\\u0153\\u2028\\udcff')"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
         check=True,
         env={**os.environ, "PYTHONIOENCODING": "latin-1", "PYTHONUTF8": "0", "LC_ALL": "C"},
     )
-    assert done.stdout == "œ\u2028\n".encode()
+    assert done.stdout == "œ\u2028\\udcff\n".encode()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""One SIGTERM ends a command, which first removes what it has written by halves."""
+"""One SIGTERM or SIGHUP ends a command, which first removes what it has written by halves."""
 
 import signal
 import threading
@@ -6,14 +6,13 @@ import threading
 import click
 import pytest
 
-from nmtkit.cli import main
 from nmtkit.cli.main import cli
-from nmtkit.cli.termination import Terminated, raise_on_sigterm
+from nmtkit.cli.termination import Terminated, raise_on_termination
 from nmtkit.io.atomic import atomic_file
 
 
 def test_a_sigterm_is_raised_once_and_then_has_its_default_effect():
-    with pytest.raises(Terminated), raise_on_sigterm():
+    with pytest.raises(Terminated), raise_on_termination():
         try:
             signal.raise_signal(signal.SIGTERM)
         finally:
@@ -22,15 +21,36 @@ def test_a_sigterm_is_raised_once_and_then_has_its_default_effect():
     assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
 
 
+def test_a_terminal_that_closes_may_say_so_twice():
+    with pytest.raises(Terminated) as error, raise_on_termination():
+        try:
+            signal.raise_signal(signal.SIGHUP)
+        finally:
+            signal.raise_signal(signal.SIGHUP)
+            assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    assert error.value.signal == signal.SIGHUP
+    assert signal.getsignal(signal.SIGHUP) is signal.SIG_DFL
+
+
+def test_a_signal_that_nohup_has_ignored_stays_ignored():
+    old = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with raise_on_termination():
+            signal.raise_signal(signal.SIGHUP)
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, old)
+
+
 def test_other_handlers_ranks_and_threads_are_left_alone(monkeypatch):
-    with raise_on_sigterm():
+    with raise_on_termination():
         ours = signal.getsignal(signal.SIGTERM)
-        with raise_on_sigterm():
+        with raise_on_termination():
             assert signal.getsignal(signal.SIGTERM) is ours
     seen = []
 
     def look():
-        with raise_on_sigterm():
+        with raise_on_termination():
             seen.append(signal.getsignal(signal.SIGTERM))
 
     thread = threading.Thread(target=look)
@@ -43,13 +63,16 @@ def test_other_handlers_ranks_and_threads_are_left_alone(monkeypatch):
     assert seen == [signal.SIG_DFL] * 2
 
 
-def test_a_terminated_command_removes_its_output_and_exits_with_143(tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_terminated_command_removes_its_output_and_exits_with_its_status(
+    tmp_path, monkeypatch, capsys, number, status
+):
     @click.command()
     def command():
         with atomic_file(tmp_path / "out") as file:
             file.write(b"half")
-            signal.raise_signal(signal.SIGTERM)
+            signal.raise_signal(number)
 
     monkeypatch.setattr(cli, "get_command", lambda *_: command)
-    assert cli.run(["shortlist"]) == main.TERMINATED == 143
+    assert cli.run(["shortlist"]) == status
     assert list(tmp_path.iterdir()) == [] and capsys.readouterr().err == ""

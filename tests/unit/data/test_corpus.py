@@ -357,3 +357,20 @@ def test_a_file_of_a_terabyte_is_written_again_without_reading_it(text, vocabula
     os.truncate(stored(text)[suffix], 1 << 40)
     assert sentences(open_side(text, vocabulary)) == before
     assert stored(text)[suffix].stat().st_size < 1000
+
+
+@pytest.mark.parametrize("stale", [False, True])
+def test_a_folder_that_may_not_be_written_is_left_alone(
+    tmp_path, text, vocabulary, monkeypatch, stale
+):
+    if stale:
+        open_side(text, vocabulary)
+        write(text, ["c", "b b"])
+    before = write_times(text)
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    monkeypatch.setattr("os.access", lambda *_: False)  # root may write everywhere
+    side = open_side(text, vocabulary)
+    assert sentences(side) == expected(["c", "b b"] if stale else LINES, vocabulary)
+    assert write_times(text) == before
+    assert list((tmp_path / "temporary").iterdir()) == []

@@ -188,3 +188,10 @@ def test_what_forks_mark_counts_here():
 def test_a_line_that_the_window_lacks_is_a_mistake():
     with pytest.raises(IndexError):
         LinesDone().begin(1, 2).mark([2])
+
+
+def test_a_stdin_that_cannot_be_read_is_named(monkeypatch):
+    with open(os.open(os.devnull, os.O_WRONLY), encoding="utf-8") as unreadable:
+        monkeypatch.setattr("sys.stdin", unreadable)
+        with pytest.raises(DataError, match="^-: cannot be read: Bad file descriptor"):
+            list(LineStream("-").windows(5))

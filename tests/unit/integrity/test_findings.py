@@ -14,8 +14,10 @@ from nmtkit.integrity.findings import (
     error,
     finding_of,
     look_again,
+    unreadable,
     warning,
 )
+from nmtkit.io.parameters import CorruptFileError
 
 
 @pytest.mark.parametrize(
@@ -33,6 +35,15 @@ def test_a_message_becomes_problem_line_and_remedy(message: str, expected: Findi
 
 def test_a_remedy_can_be_replaced() -> None:
     assert finding_of(DataError("a:3: bad; x"), "a", "prepare again").remedy == "prepare again"
+
+
+def test_a_file_that_may_not_be_read_is_not_called_damaged() -> None:
+    problem = DataError("a: damaged; prepare again")
+    problem.__cause__ = CorruptFileError("a/b: not safetensors")
+    problem.__cause__.__cause__ = PermissionError(13, "Permission denied", "a/b")
+    denied = error("a/b", "cannot be read: Permission denied", "correct its permissions")
+    assert finding_of(problem, "a/b", "start anew") == denied
+    assert unreadable("a/b", OSError(5, "Input/output error"), "mend").remedy == "mend"
 
 
 def test_a_location_names_file_and_line() -> None:

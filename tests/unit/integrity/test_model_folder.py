@@ -3,6 +3,7 @@
 import os
 import shutil
 import threading
+from io import BufferedReader
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmtkit.integrity.check import check
+from nmtkit.io import parameters
 from nmtkit.io.atomic import atomic_file, atomic_folder
+from nmtkit.io.folder_files import open_regular
 from nmtkit.io.temporary import hidden_name
 from nmtkit.training.folder_lock import lock_model_folder
 from nmtkit.training.settings import make_config
@@ -126,6 +129,20 @@ def test_a_damaged_checkpoint_names_the_one_to_resume_from(model: Path, copy: Co
     shutil.rmtree(folder / OLDER)
     shutil.rmtree(folder / "checkpoints/00000002")
     assert "no other checkpoint is whole" in errors_of(folder)[NEWEST].remedy
+
+
+def test_checkpoints_that_may_not_be_read_are_not_to_be_replaced(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path) -> BufferedReader:
+        if path.parent.parent.name == "checkpoints":
+            raise PermissionError(13, "Permission denied", str(path))
+        return open_regular(path)
+
+    monkeypatch.setattr(parameters, "open_regular", refuse)
+    finding = errors_of(model)[f"{NEWEST}/params.safetensors"]
+    assert finding.problem == "cannot be read: Permission denied"
+    assert finding.remedy == "correct its permissions"
 
 
 @pytest.mark.parametrize("damaged", ["config.toml", "vocab.src"])

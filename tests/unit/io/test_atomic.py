@@ -76,16 +76,12 @@ def test_a_full_disk_error_names_the_requested_path(tmp_path):
 
 
 def test_a_path_for_a_library_gets_its_name_when_the_block_succeeds(tmp_path):
-    (tmp_path / "other").touch()
     with atomic_path(tmp_path / "out.bin") as path:
         assert path.name == "out.bin" and not (tmp_path / "out.bin").exists()
-        path.unlink()  # like libraries that rename another file
         path.write_bytes(b"1")
-        path.chmod(0o600)
         (path.parent / ".tmp12345").touch()
-    assert {p.name for p in tmp_path.iterdir()} == {"out.bin", "other"}
+    assert [p.name for p in tmp_path.iterdir()] == ["out.bin"]
     assert (tmp_path / "out.bin").read_bytes() == b"1"
-    assert (tmp_path / "out.bin").stat().st_mode == (tmp_path / "other").stat().st_mode
 
 
 def test_a_path_for_a_library_is_removed_when_the_block_fails(tmp_path):
@@ -119,6 +115,63 @@ def test_an_atomic_folder_replaces_the_old_folder(tmp_path):
     assert [path.name for path in tmp_path.rglob("*")] == ["out", "2"]
 
 
+@pytest.mark.parametrize("kind", ["file", "folder"])
+@pytest.mark.parametrize("replaceable", [None, "report"])
+def test_a_folder_replaces_nothing_that_appeared_while_it_was_written(tmp_path, replaceable, kind):
+    out = tmp_path / "out"
+    if replaceable:
+        out.mkdir()
+        (out / "report").touch()
+    with (
+        pytest.raises(OutputError, match="out: exists (already|and is not a report)"),
+        output_folder(out, "mark.json", "report", replaceable=replaceable) as folder,
+    ):
+        (folder / "mark.json").write_text("1")
+        if replaceable:
+            (out / "report").unlink()
+            out.rmdir()
+        if kind == "folder":
+            out.mkdir()
+        thesis = out / "thesis.tex" if kind == "folder" else out
+        thesis.write_text("2")
+    assert thesis.read_text() == "2" and list(tmp_path.iterdir()) == [out]
+
+
+def test_force_does_not_replace_what_another_kind_of_folder_became_meanwhile(tmp_path):
+    write(tmp_path / "out", "1")
+    with (
+        pytest.raises(OutputError, match="exists and is not a report"),
+        output_folder(tmp_path / "out", "mark.json", "report", force=True),
+    ):
+        (tmp_path / "out" / "mark.json").rename(tmp_path / "out" / "thesis.tex")
+    assert [path.name for path in tmp_path.rglob("*")] == ["out", "thesis.tex"]
+
+
+@pytest.mark.parametrize("has_links", [True, False])
+@pytest.mark.parametrize("writer", [atomic_file, atomic_path])
+def test_a_file_replaces_nothing_that_appeared_while_it_was_written(
+    tmp_path, monkeypatch, writer, has_links
+):
+    def fail(*_: Path) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    if not has_links:
+        monkeypatch.setattr(os, "link", fail)
+
+    def write_new(path: Path, meanwhile: str = "") -> None:
+        with writer(path) as opened:
+            if writer is atomic_path:
+                opened.touch()
+            if meanwhile:
+                path.write_text(meanwhile)
+
+    write_new(tmp_path / "new")
+    with pytest.raises(OutputError, match="out: exists already; use --force"):
+        write_new(tmp_path / "out", "thesis")
+    assert (tmp_path / "out").read_text() == "thesis"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["new", "out"]
+
+
 @pytest.mark.parametrize("can_exchange", [True, False])
 def test_a_folder_is_replaced_with_and_without_an_exchange_of_names(
     tmp_path, monkeypatch, can_exchange
@@ -133,7 +186,7 @@ def test_a_folder_is_replaced_with_and_without_an_exchange_of_names(
 
 def test_outputs_are_synchronised_before_and_after_they_get_their_names(tmp_path, monkeypatch):
     events = []
-    for name in ("fsync", "replace"):
+    for name in ("fsync", "link", "replace"):
         original = getattr(os, name)
 
         def record(*arguments, name=name, original=original):
@@ -146,9 +199,9 @@ def test_outputs_are_synchronised_before_and_after_they_get_their_names(tmp_path
     folder.mkdir()
     with atomic_file(folder / "a") as file:
         file.write(b"1")
-    assert events == [("fsync", ""), ("replace", "a"), ("fsync", "folder")]
+    assert events == [("fsync", ""), ("link", "a"), ("fsync", "folder")]
     events.clear()
-    with atomic_path(folder / "b") as path:
+    with atomic_path(folder / "b", force=True) as path:
         path.write_text("2")
     assert events == [("fsync", "b"), ("replace", "b"), ("fsync", "folder")]
     events.clear()

@@ -15,6 +15,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from nmtkit.errors import ModelError, OutputError
+from nmtkit.io.atomic import atomic_folder
 from nmtkit.io.parameters import (
     METADATA_KEY,
     CorruptFileError,
@@ -25,6 +26,7 @@ from nmtkit.io.parameters import (
     read_metadata,
     read_parameters,
     read_with_metadata,
+    save_parameters,
     tensors_sha256,
     write_parameters,
 )
@@ -63,6 +65,15 @@ def test_tensors_on_a_gpu_are_written_from_the_host(tmp_path):
     on_gpu = Mock(spec=torch.Tensor, cpu=lambda: value)
     write_parameters(tmp_path / "p", {"a": on_gpu})
     assert torch.equal(read_parameters(tmp_path / "p")["a"], value)
+
+
+def test_a_file_has_the_permissions_of_the_umask_in_any_folder(tmp_path):
+    (tmp_path / "other").touch()
+    write_parameters(tmp_path / "file", {"a": torch.ones(2)})
+    with atomic_folder(tmp_path / "folder") as folder:
+        save_parameters(folder / "file", {"a": torch.ones(2)})
+    mode = (tmp_path / "other").stat().st_mode
+    assert [(tmp_path / name).stat().st_mode for name in ("file", "folder/file")] == [mode] * 2
 
 
 def test_views_are_written_with_their_values(tmp_path):

@@ -71,7 +71,7 @@ def test_signals_that_stop_a_training_leave_it_to_finish_its_update() -> None:
     worker.submit(2)
     assert worker.result() == 6
     assert worker._process.pid is not None
-    for number in (signal.SIGINT, signal.SIGTERM):  # Ctrl-C reaches the whole group
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # Ctrl-C reaches the whole group
         os.kill(worker._process.pid, number)
     worker.submit(3)
     assert worker.result() == 4

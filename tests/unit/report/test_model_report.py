@@ -11,7 +11,7 @@ from nmtkit.errors import ConfigError, DataError
 from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.translator import Translator
 from nmtkit.io.parameters import parameters_of, write_parameters
-from nmtkit.model_folder import create_model_folder, load_model
+from nmtkit.model_folder import load_model, new_model_folder
 from nmtkit.models.rnnenc import RNNencConfig
 from nmtkit.report.model_card import NOT_RECORDED, describe_model
 from nmtkit.report.model_report import ReportSettings, build_report, evaluation_commands
@@ -43,7 +43,8 @@ def saved(make_model, tmp_path):
             loaded.config, text=dataclasses.replace(loaded.config.text, **(text or {}))
         )
         folder = tmp_path / name
-        create_model_folder(folder, config, prepared, origin)
+        with new_model_folder(folder, config, prepared, origin):
+            pass
         write_parameters(folder / "params.best.safetensors", parameters_of(loaded.model))
         return folder
 

@@ -1,5 +1,6 @@
 """Trainings with a time limit, by a clock on which each update and validation takes a second."""
 
+import contextlib
 import json
 import logging
 import re
@@ -10,10 +11,13 @@ from typing import Any
 import pytest
 
 from nmtkit.errors import ConfigError, ModelError, OutputError
+from nmtkit.io import atomic
 from nmtkit.model_folder import read_config
 from nmtkit.training import train as train_module
 from nmtkit.training import training_folder
+from nmtkit.training.folder_lock import is_locked, lock_model_folder
 from nmtkit.training.gradient import Gradient
+from nmtkit.training.provenance import provenance_of
 from nmtkit.training.schedule import Schedule
 from nmtkit.training.train import TrainingResult, train
 from nmtkit.training.trainer import Trainer
@@ -334,3 +338,42 @@ def test_nothing_is_measured_for_a_folder_that_cannot_be_made(run, tmp_path, mon
         with pytest.raises(ModelError, match="full: .*is not a model folder"):
             run("full", recipe=None, time=LIMIT, force=force)
     assert [path.name for path in (tmp_path / "full").iterdir()] == ["notes"]
+
+
+@pytest.mark.parametrize("other_trains", [True, False])
+def test_a_folder_that_another_training_made_meanwhile_is_left_to_it(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other_trains: bool
+) -> None:
+    """The other one begins and comes first while this one plans and reads its data."""
+    real, folder = provenance_of, tmp_path / "model"
+    message = "process [0-9]+ is training there" if other_trains else "give the same command again"
+    with contextlib.ExitStack() as stack:
+
+        def late(*arguments: Any) -> Any:
+            monkeypatch.setattr(training_folder, "provenance_of", real)
+            run("model", time=LIMIT)
+            if other_trains:
+                stack.enter_context(lock_model_folder(folder))
+            return real(*arguments)
+
+        monkeypatch.setattr(training_folder, "provenance_of", late)
+        with pytest.raises(ModelError, match=f"model: .*{message}"):
+            run("model", "training.seed=9", time=LIMIT)
+        assert read_config(folder).training.seed != 9
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "prepared"]
+    assert not is_locked(folder)
+
+
+def test_a_new_folder_is_locked_before_others_can_find_it(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, locked = atomic._name_folder, list[bool]()
+
+    def look(folder: Path, target: Path, *rest: Any) -> None:
+        if target.name == "model":
+            locked.append(is_locked(folder))
+        real(folder, target, *rest)
+
+    monkeypatch.setattr(atomic, "_name_folder", look)
+    assert not is_locked(run("model", time=LIMIT).folder)
+    assert locked == [True]
