@@ -5,6 +5,7 @@ What each command computes is tested in its own file.
 
 import gzip
 import json
+import logging
 import os
 import shutil
 import signal
@@ -195,9 +196,18 @@ def test_gzip_by_name(corpus: Path, nmtkit: Nmtkit, tmp_path: Path) -> None:
 
 
 def test_names_that_are_not_utf8_are_escaped(
-    corpus: Path, model: Path, small: list[str], nmtkit: Nmtkit, tmp_path: Path
+    corpus: Path,
+    model: Path,
+    small: list[str],
+    nmtkit: Nmtkit,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The byte 0xFF of a name is the half of a surrogate pair in Python, which no output has."""
+    """The byte 0xFF of a name is the half of a surrogate pair in Python, which no output has.
+
+    Nothing is logged, because a report of the test could not be sent to another process.
+    """
+    monkeypatch.setattr(logging.root.manager, "disable", logging.CRITICAL)
     text, folder = tmp_path / "tr\udcff.en", tmp_path / "prep\udcff"
     shutil.copy(corpus / "train.en", text)
     shutil.copytree(model, tmp_path / "mod\udcff")
