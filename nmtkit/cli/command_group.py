@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nmtkit.cli.command import Command
-from nmtkit.cli.foreign_names import COMMANDS
 from nmtkit.cli.old_spellings import Renamed, resolve_moved_command
 
 if TYPE_CHECKING:
@@ -54,6 +53,8 @@ class LazyGroup(Command, click.Group):
         args = resolve_moved_command(args, self.moved, ctx.command_path, ctx.resilient_parsing)
         name = args[0]
         if name not in self.lazy_commands and not ctx.resilient_parsing:
+            from nmtkit.cli.foreign_names import COMMANDS  # for a mistake alone: start-up
+
             matches = [COMMANDS[name]] if ctx.parent is None and name in COMMANDS else []
             matches += difflib.get_close_matches(name, self.lazy_commands, n=1)
             names = ", ".join(self.lazy_commands)

@@ -6,8 +6,6 @@ from os.path import exists
 
 import click
 
-from nmtkit.cli.foreign_names import SPLIT_VALUES
-
 COUNTS = {1: "one value", 2: "two values", 3: "three values"}
 
 NUMBER = re.compile(r"\d+(\.\d+)?")
@@ -63,9 +61,12 @@ def refuse_missing_values(parameters: Iterable[click.Parameter], arguments: Sequ
             count = COUNTS.get(option.nargs, f"{option.nargs} values")
             raise click.UsageError(f"'{argument}' takes {count}: {_values(option)}.")
         following = "".join(arguments[position + 2 : position + 3])
-        if argument in SPLIT_VALUES and NUMBER.fullmatch(following) and not exists(following):
-            remedy = SPLIT_VALUES[argument].format(following)
-            raise click.UsageError(f"'{argument}' takes one value: {_values(option)}; {remedy}.")
+        if NUMBER.fullmatch(following) and not exists(following):
+            from nmtkit.cli.foreign_names import SPLIT_VALUES  # for a mistake alone: start-up
+
+            if remedy := SPLIT_VALUES.get(argument, "").format(following):
+                values = f"'{argument}' takes one value: {_values(option)}"
+                raise click.UsageError(f"{values}; {remedy}.")
 
 
 def _takes_values(option: click.Option) -> bool:

@@ -210,7 +210,8 @@ def open_standard_streams() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if stream is not None:
-            with contextlib.suppress(OSError, ValueError):  # a stream in memory
+            # a stream in memory, or no POSIX system
+            with contextlib.suppress(OSError, ValueError, AttributeError):
                 os.set_blocking(stream.fileno(), True)
         else:
             access = os.O_RDONLY if name == "stdout" else os.O_WRONLY

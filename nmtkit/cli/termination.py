@@ -8,8 +8,11 @@ from types import FrameType
 
 from nmtkit.parallel import environment
 
-SIGNALS = (signal.SIGTERM, signal.SIGHUP)
-"""SIGHUP comes when a terminal or a connection is closed, unless `nohup` has it ignored."""
+SIGNALS = ("SIGTERM", "SIGHUP")
+"""SIGHUP comes when a terminal or a connection is closed, unless `nohup` has it ignored.
+
+They are names, as a system that is no POSIX system lacks one, and is to be told so.
+"""
 
 CLEANUP_SECONDS = 30.0
 """Time after such a signal within which a command cleans up; then the system ends it."""
@@ -40,7 +43,8 @@ def raise_on_termination() -> Iterator[None]:
     """
     handled: list[signal.Signals] = []
     if threading.current_thread() is threading.main_thread() and environment.size() == 1:
-        handled = [n for n in SIGNALS if signal.getsignal(n) is signal.SIG_DFL]
+        known = [getattr(signal, name) for name in SIGNALS if hasattr(signal, name)]
+        handled = [number for number in known if signal.getsignal(number) is signal.SIG_DFL]
     for number in handled:
         signal.signal(number, _raise)
     try:
@@ -54,7 +58,7 @@ def raise_on_termination() -> Iterator[None]:
 
 
 def _raise(number: int, frame: FrameType | None) -> None:
-    for other, then in zip(SIGNALS, (signal.SIG_DFL, signal.SIG_IGN), strict=True):
+    for other, then in ((signal.SIGTERM, signal.SIG_DFL), (signal.SIGHUP, signal.SIG_IGN)):
         if signal.getsignal(other) is _raise:
             signal.signal(other, then)
     signal.setitimer(signal.ITIMER_REAL, CLEANUP_SECONDS)  # SIGALRM ends the process

@@ -93,6 +93,7 @@ train prepared -o lm -c cslm.toml -S training.dev_bleu=false
 RUNS = """
 prepare -s en -t fr --train train.en train.fr --dev dev.en dev.fr --test news test.en test.fr --bpe 5 -o new
 prepare -s en -t fr --train train.en train.fr --held-out 1 --bpe-codes codes --bpe-codes codes -o prepared --force
+prepare --like model --train train.en train.fr --held-out 1 -o new
 prepare -s en -t fr --phrase-table table.gz --held-out 1 -o new
 prepare -s en -t fr --corpora corpora.toml --train more:2 train.en train.fr --test news test.en test.fr --held-out 1 --bpe 5 -o new
 select -s en -t fr --domain dev.en dev.fr --pool train.en train.fr --best-cut --dev test.en test.fr -o near.en near.fr --scores-file scores

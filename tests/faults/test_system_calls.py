@@ -64,7 +64,7 @@ def test_the_shim_disturbs_the_chosen_call(shim, tmp_path):
     assert (full.status, full.stderr) == (
         1, "nmtkit: error: words: cannot be written: No space left on device\n"
     )  # fmt: skip
-    assert run_command(shim, folder, words, Fault("kill before", 1, 0, ("rename",))).status == -9
+    assert run_command(shim, folder, words, Fault("kill before", 1, 0, ("link",))).status == -9
     assert [path.name for path in folder.iterdir() if path.name.startswith(".words.")]
     assert run_command(shim, folder, words, Fault("shorten", 1, 0, ("write",))).status == 0
     assert (folder / "words").read_text().splitlines() == ["</s>\t9", "<unk>\t0", "a\t9", "b\t9"]

@@ -42,6 +42,7 @@ GUARDED = {
     "io/locks.py: fcntl",
     "progress_bar.py: os.register_at_fork",
     "serve/document.py: resource",
+    "serve/open_files.py: resource",
 }
 """What is used after asking for it."""
 
