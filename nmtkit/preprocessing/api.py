@@ -42,7 +42,7 @@ def prepare(
     columns: tuple[int, int] = (1, 2),
     src_language: str = "",
     tgt_language: str = "",
-    like: str | Path = "",
+    like: str | Path | None = None,
     tokenized: bool = False,
     hyphens: bool = False,
     escape: bool = False,
@@ -140,7 +140,7 @@ def prepare(
     for name, files in {"train": train, "dev": dev, **(tests or {})}.items():
         refuse_string(files, name)
     is_table = isinstance(train, tuple) and len(train) == 1
-    if like:
+    if like is not None:
         _refuse_text_settings(locals())
     segmentation = Segmentation(
         "none" if is_table and tokenizer == AUTO else tokenizer,
@@ -186,7 +186,7 @@ def prepare(
             joiners=joiners,
             copy_names=copy_names,
         ),
-        like=str(like),
+        like="" if like is None else str(like),
     )
     return _prepare.prepare(
         settings, output, train, dev, tests, workers, force, language_check, dry_run, columns

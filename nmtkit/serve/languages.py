@@ -99,13 +99,13 @@ class Languages:
 
         best = max(candidates, key=fitness)
         first = base_language(best[0])
-        for language, probability in ranked[:1]:
-            if probability >= MIN_CERTAINTY and language != first:
-                if _is_alike(language, target):
-                    goal = min((pair[1] for pair in candidates), key=partial(_distance, target))
-                    return (goal, goal), (goal, probability)
-                return best, (language, probability)
-        return best, (best[0], found.get(first, 0.0))
+        language, probability = ranked[0] if ranked else (first, 0.0)
+        if language == first or probability < MIN_CERTAINTY:
+            return best, (best[0], found.get(first, 0.0))
+        if not _is_alike(language, target):
+            return best, (language, probability)
+        goal = min((pair[1] for pair in candidates), key=partial(_distance, target))
+        return (goal, goal), (goal, probability)
 
 
 def _is_alike(one: str, other: str) -> bool:
