@@ -61,7 +61,7 @@ class Option(click.Option):
 
     @property
     def _takes_one(self) -> bool:
-        """Whether different values of the option exclude each other."""
+        """Return whether different values of the option exclude each other."""
         if self.is_flag or self.multiple or self.group == HARDWARE:
             return False
         types = self.type.types if isinstance(self.type, click.Tuple) else [self.type]

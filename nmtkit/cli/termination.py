@@ -11,7 +11,8 @@ from nmtkit.parallel import environment
 SIGNALS = ("SIGTERM", "SIGHUP")
 """SIGHUP comes when a terminal or a connection is closed, unless `nohup` has it ignored.
 
-They are names, as a system that is no POSIX system lacks one, and is to be told so.
+Windows has no SIGHUP. These are names so that the module loads there, and `check_platform` can say
+that nmtkit does not run.
 """
 
 CLEANUP_SECONDS = 30.0

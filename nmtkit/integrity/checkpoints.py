@@ -94,7 +94,7 @@ class Checkpoints:
     def _add(self, damaged: Iterable[Finding], remedy: str) -> None:
         """Add what is wrong with checkpoints.
 
-        :param remedy: what to do, unless a file only may not be read.
+        :param remedy: what to do, unless the reason is a lack of permissions.
         """
         self._found.add(
             finding if finding.remedy == PERMISSIONS else replace(finding, remedy=remedy)

@@ -100,7 +100,7 @@ def warning(path: Source, problem: str, remedy: str, line: int | None = None) ->
 def unreadable(path: Source, problem: OSError, remedy: str) -> Finding:
     """Return the error for a file that the system does not read.
 
-    :param remedy: what to do if this is no matter of permissions.
+    :param remedy: what to do if the reason is not a lack of permissions.
     """
     remedy = PERMISSIONS if isinstance(problem, PermissionError) else remedy
     return error(path, f"cannot be read: {problem.strerror}", remedy)

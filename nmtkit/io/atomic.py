@@ -15,8 +15,8 @@ them (`lines.open_output` for text, `parameters.write_parameters` for tensors):
 The output is written under a hidden name beside its own (`nmtkit.io.temporary`), which is locked
 meanwhile, and renamed when the block succeeds. When the block raises, the hidden output is removed
 and an earlier output of that name stays unchanged. Leftovers of a killed process are removed when
-the same output is next written. An output that may not be replaced does not replace what got its
-name while the block ran, either.
+the same output is next written. Without permission to replace, a file that was made under the
+output's name while the block ran stays, too.
 
 When a block has ended, its output survives a loss of power: files and folders are synchronised to
 the disk before they are renamed, and the folder around them afterwards. A folder takes the place of

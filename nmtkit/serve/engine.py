@@ -145,9 +145,8 @@ class Engine:
         :raises RequestError: the queue is full.
         """
         job = Job(pair, task, lines, prefixes, client)
-        model = self.pool.models.get(pair)
+        model = self._model_of(pair)
         if model is None:
-            assert pair[0] == pair[1], pair
             for index, line in enumerate(lines):
                 job.answer(index, empty_result(task, line))
             return job
@@ -184,11 +183,16 @@ class Engine:
 
         :param pair: a pair of models, or a language twice: files stay as they are.
         """
-        model = self.pool.models.get(pair)
+        model = self._model_of(pair)
         if model is None:
-            assert pair[0] == pair[1], pair
             return list(contents)
         return await self._files.translate(model, name, contents, task)
+
+    def _model_of(self, pair: Pair) -> ServedModel | None:
+        """Return the model of a pair, or None for a language twice."""
+        model = self.pool.models.get(pair)
+        assert model is not None or pair[0] == pair[1], pair
+        return model
 
     def _check_queue(self, job: Job) -> None:
         waiting = self._scheduler.size + sum(job.characters for job in self._unloaded_jobs())

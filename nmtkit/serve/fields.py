@@ -1,6 +1,5 @@
 """What a request says: its fields, from JSON, a form, or the query, within limits."""
 
-import asyncio
 from collections.abc import AsyncGenerator, Coroutine, Mapping
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl
@@ -12,8 +11,9 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect, Request
 
 from nmtkit.io.safe_json import parse_json
-from nmtkit.serve.errors import JobCancelled, RequestError, stopping
+from nmtkit.serve.errors import JobCancelled, RequestError
 from nmtkit.serve.settings import Limits
+from nmtkit.serve.time_limits import TimeLimits
 
 Result = TypeVar("Result")
 
@@ -46,16 +46,11 @@ class Bodies:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._timers: set[asyncio.Timeout] = set()
-        self._is_stopping = False
+        self._time_limits = TimeLimits()
 
     def stop(self) -> None:
         """Wait for no more of the bodies: the server stops."""
-        self._is_stopping = True
-        now = asyncio.get_running_loop().time()
-        for timer in self._timers:
-            if not timer.expired():
-                timer.reschedule(now)
+        self._time_limits.stop()
 
     async def fields(self, request: Request, with_file: bool = False) -> Fields:
         """Return the fields of a request.
@@ -83,19 +78,12 @@ class Bodies:
         return await self._in_time(read())
 
     async def _in_time(self, reading: Coroutine[Any, Any, Result]) -> Result:
-        timer = asyncio.timeout(0 if self._is_stopping else self._limits.seconds)
-        self._timers.add(timer)
+        too_slow = "the request came too slowly"
         try:
-            async with timer:
+            async with self._time_limits.limit(self._limits.seconds, too_slow):
                 return await reading
-        except TimeoutError as error:
-            if self._is_stopping:
-                raise stopping() from error
-            raise RequestError(408, "the request came too slowly") from error
         except ClientDisconnect as error:
             raise JobCancelled from error
-        finally:
-            self._timers.discard(timer)
 
 
 async def bounded(request: Request, maximum: int) -> AsyncGenerator[bytes, None]:

@@ -6,12 +6,13 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from nmtkit.serve.errors import RequestError, stopping
+from nmtkit.serve.errors import RequestError
 from nmtkit.serve.journal import Journal
 from nmtkit.serve.metrics import Metrics
 from nmtkit.serve.model_pool import Generation, ServedModel
 from nmtkit.serve.model_process import Worker, WorkerEnded
 from nmtkit.serve.task import Task
+from nmtkit.serve.time_limits import TimeLimits
 
 MAX_REQUESTS = 100
 """Requests with files at work or waiting; as many are at work as there are cores."""
@@ -26,13 +27,12 @@ class FileEngine:
     def __init__(self, cores: int, seconds: float, journal: Journal, metrics: Metrics) -> None:
         self._seconds, self._journal, self._metrics = seconds, journal, metrics
         self._places = asyncio.Semaphore(cores)
-        self._timers: set[asyncio.Timeout] = set()
-        self._is_stopping = False
+        self._time_limits = TimeLimits()
 
     @property
     def requests(self) -> int:
         """Requests at work or waiting."""
-        return len(self._timers)
+        return len(self._time_limits)
 
     async def translate(
         self, model: ServedModel, name: str, contents: Sequence[bytes], task: Task
@@ -45,32 +45,22 @@ class FileEngine:
         if self.requests >= MAX_REQUESTS:
             self._metrics.rejected.add("files")
             raise RequestError(503, "too many files are being translated; try again later", 30)
-        timer = asyncio.timeout(self._seconds)
-        self._timers.add(timer)
+        limit = self._time_limits.limit(self._seconds, "the file takes too long; send a part of it")
         model.jobs += 1
         try:
-            async with timer, self._places:
+            async with limit, self._places:
                 await model.ready()
                 answer = await self._answer(model, name, contents, task)
-        except TimeoutError as error:
-            if self._is_stopping:
-                raise stopping() from error
-            raise RequestError(408, "the file takes too long; send a part of it") from error
         except WorkerEnded as error:
             raise RequestError(413, "the file needs too much memory; send a part of it") from error
         finally:
-            self._timers.discard(timer)
             model.jobs -= 1
             model.last_used = time.monotonic()
         return self._contents_of(answer)
 
     def stop(self) -> None:
         """End all work: the server stops."""
-        self._is_stopping = True
-        now = asyncio.get_running_loop().time()
-        for timer in self._timers:
-            if not timer.expired():
-                timer.reschedule(now)
+        self._time_limits.stop()
 
     async def _answer(
         self, model: ServedModel, name: str, contents: Sequence[bytes], task: Task

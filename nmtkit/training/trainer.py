@@ -167,10 +167,8 @@ class Trainer:
         progress = load_checkpoint(steady, self.model, self.optimizer)
         kept = ("seconds", "best", "best_cost", "best_parameters", "corpus", "dev")
         values = {name: getattr(newest, name) for name in kept}
-        kind, average = (
-            CheckpointKind.INTERRUPTED,
-            self.config.average_checkpoints,
-        )  # it is never averaged
+        kind = CheckpointKind.INTERRUPTED  # it is never averaged
+        average = self.config.average_checkpoints
         values["earlier"] = earlier_checksum(self.folder, progress.updates, average, kind)
         progress = dataclasses.replace(progress, stale=0, stale_cost=0, **values)
         save_checkpoint(self.folder, self.model, self.optimizer, progress, kind)
