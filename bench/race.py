@@ -253,9 +253,7 @@ def systems_of(
     yield PlannedNmtkit(minutes), "planned", planned, 0, 1.0
     for variant in options.variant:
         yield PlannedNmtkit(minutes, variant), "settings", planned, 0, 1.0
-    if options.peers is None:
-        return
-    for system in peers(options.peers):
+    for system in peers(options.peers, options.marian):
         for n, tokens, factor in itertools.product(
             options.hidden, options.batch_tokens, options.rates
         ):
@@ -295,6 +293,7 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--text", action="append", default=[], help="SRC-TGT=FOLDER")
     parser.add_argument("--peers", type=Path, help="folder that bench/peers/build.sh filled")
+    parser.add_argument("--marian", type=Path, help="a binary of Marian, in place of pymarian's")
     parser.add_argument("--minutes", nargs="+", type=float, default=[2, 5, 10, 20, 40])
     parser.add_argument("--hidden", nargs="+", type=int, default=[128, 256], help="of the peers")
     parser.add_argument(

@@ -146,12 +146,18 @@ FOLDERS: dict[str, list[type[System]]] = {
 """Systems by the folder of their environment, as `bench/peers/build.sh` names it."""
 
 
-def peers(folder: Path) -> list[System]:
+def peers(folder: Path | None, marian: Path | None = None) -> list[System]:
     """Return the systems that are installed.
 
     :param folder: where `bench/peers/build.sh` put their environments.
+    :param marian: a Marian binary to use instead of the package's.
     """
-    pythons = {name: folder.absolute() / name / "bin" / "python" for name in FOLDERS}
-    return [
-        cls(python) for name, python in pythons.items() if python.is_file() for cls in FOLDERS[name]
-    ]
+    systems: list[System] = []
+    for name, classes in FOLDERS.items():
+        python = (folder or Path("nowhere")).absolute() / name / "bin" / "python"
+        if name == "marian" and marian is not None:
+            systems += [MarianRecurrent(python, marian.absolute())]
+            systems += [MarianTransformer(python, marian.absolute())]
+        elif python.is_file():
+            systems += [cls(python) for cls in classes]
+    return systems

@@ -51,8 +51,11 @@ def test_the_learning_rate_of_each_peer_can_be_multiplied(task: Task) -> None:
         assert other == pytest.approx(2 * once)
 
 
-def test_systems_are_those_that_are_installed(tmp_path: Path) -> None:
+def test_systems_are_those_that_are_installed(tmp_path: Path, task: Task) -> None:
     python = tmp_path / "marian" / "bin" / "python"
     python.parent.mkdir(parents=True)
     python.touch()
     assert [system.name for system in peers(tmp_path)] == ["Marian, RNN", "Marian, Transformer"]
+    binary = tmp_path / "marian-binary"
+    native = [system.train(task)[0] for system in peers(None, binary)]
+    assert native == [binary, binary] and peers(None) == []
