@@ -66,8 +66,19 @@ def format_value(value: float, measure: str, sign: str = "") -> str:
     return "" if math.isnan(value) else f"{value:{sign}.{DIGITS[measure]}f}"
 
 
-def training_of(row: Row, params: str) -> list[str]:
-    """Return updates, epochs, hours, device and NLL of a row's models that are trained here.
+TRAINING = ("updates, 1e5", "epochs", "hours", "device", "train NLL", "dev NLL")
+"""Columns of tables that tell how their models were trained."""
+
+
+def training_titles(table: Mapping[str, Any]) -> Sequence[str]:
+    """Return the columns of a table that tell of its trainings: all, the device or none."""
+    if table.get("training"):
+        return TRAINING
+    return ("device",) if table.get("device") else ()
+
+
+def training_of(row: Row, params: str, titles: Sequence[str]) -> list[str]:
+    """Return columns of `TRAINING` for a row's models that are trained here.
 
     For an ensemble, the sum over its members.
     """
@@ -75,7 +86,7 @@ def training_of(row: Row, params: str) -> list[str]:
     having = [folder for folder in folders if (folder / "metrics.jsonl").is_file()]
     trainings = [trained(folder, params) for folder in having]
     if not trainings or len(trainings) < len(folders):
-        return [""] * 6
+        return [""] * len(titles)
     count = len(row.folders)
     figures = [sum(training[name] for training in trainings) / count for name in TRAINED]
     devices = [Path(f"{folder}.device") for folder in folders]
@@ -84,7 +95,8 @@ def training_of(row: Row, params: str) -> list[str]:
     )
     numbers = [format_value(value, name) for value, name in zip(figures, TRAINED, strict=True)]
     scores = (train_scores(str(row.folders[0])), "dev.scores")
-    return [*numbers, ", ".join(names), *(_nll(row.folders, name) for name in scores)]
+    columns = [*numbers, ", ".join(names), *(_nll(row.folders, name) for name in scores)]
+    return [value for title, value in zip(TRAINING, columns, strict=True) if title in titles]
 
 
 def _nll(folders: Sequence[Path], name: str) -> str:
@@ -119,17 +131,13 @@ def markdown(table: Mapping[str, Any], rows: Sequence[Row], params: str) -> str:
     """Return one table with the choice of parameters and the signatures of its figures below it."""
     titles = titles_of(table, rows)
     bleu = any(cell.measure == "bleu" for row in rows for cell in row.cells)
-    with_training = table.get("training", False)
-    titles += (
-        ["updates, 1e5", "epochs", "hours", "device", "train NLL", "dev NLL"]
-        if with_training
-        else []
-    )
+    of_training = training_titles(table)
+    titles += of_training
     lines = [titles, ["---", *["---:"] * (len(titles) - 1)]]
     for row in (row for row in rows if not row.reason):
         cells = [t for at, c in enumerate(row.cells) for t in _texts(c, has_domain(rows, at))]
         name = row.name.replace("|", "\\|")  # p(f|e) is one cell
-        lines.append([name, *cells, *(training_of(row, params) if with_training else [])])
+        lines.append([name, *cells, *training_of(row, params, of_training)])
     text = f"## {table['title']}\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
     text = text if len(lines) > 2 else f"## {table['title']}\n\nNone of its systems was run.\n"
     without_figures = [row for row in rows if row.reason]

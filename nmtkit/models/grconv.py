@@ -15,6 +15,7 @@ Departures and readings:
 
 - The paper's equations have h^(t) on their right side, where they mean the level below, h^(t-1).
 - "2000 hidden neurons" are those of the encoder, `units`; the decoder keeps the n = 1000 of RNNenc.
+  The authors' code has one size for both, so that their decoder probably had 2000.
 - The source ends with `</s>`, which is a leaf like the words (GroundHog).
 - "Spectral radius 0.4": W_l and W_r are each 0.4 times an orthogonal matrix.
 """

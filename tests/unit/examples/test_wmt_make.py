@@ -277,7 +277,8 @@ def test_the_papers_size_uses_only_the_recipe(tmp_path: Path) -> None:
         settings = [words[at + 1] for at, word in enumerate(words) if word == "--set"]
         name = Path(words[words.index("--output") + 1]).name
         long = ["training.max_updates=667000"] if "-long" in name else []
-        assert settings == [*long, f"training.seed={name.rpartition('.')[2]}"]
+        seed = f"training.seed={name.rpartition('.')[2]}"
+        assert settings == ["training.dev_bleu=false", *long, seed]
         assert "--config" not in words
     sizes = [line.split("prepared ")[1] for line in lines if " shortlist " in line]
     assert sorted(sizes) == [
@@ -500,7 +501,7 @@ def test_moses_output_is_rescored_tuned_and_reported(finished: Run, tmp_path: Pa
         assert any(words in call for call in reranked)
     assert not any("RNN1" in call for call in reranked)  # half and half, also with five models
     rescored = [call for call in calls if call.startswith("nbest score") and "--ensemble" in call]
-    assert sorted(call.count("-m ") for call in rescored) == [1, 1, 5]
+    assert sorted(call.count("-m ") for call in rescored) == [1, 1, 1, 5]  # backwards: dev, too
     assert any(call.startswith("nbest tune") and "--start" in call for call in calls)
     assert any(call.startswith("phrase-table report") for call in calls)
     text = (run.work / "results/tables.md").read_text()

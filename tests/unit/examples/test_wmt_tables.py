@@ -109,6 +109,10 @@ def test_training_reports_updates_epochs_hours_and_nll(work: Path) -> None:
     assert ours == [8.0, 2.5, 100.0, 25.0, 25.0]
     text = (work / "results/tables.md").read_text()
     assert "| 8.0000 | 2.50 | 100.00 | TITAN BLACK | 25.0 | 25.0 |" in text
+    [second] = [part for part in text.split("\n## ") if "table 2: training" in part]
+    assert [
+        line.split(" | ")[-1] for line in second.splitlines() if line.startswith("| RNNenc-30")
+    ] == ["TITAN BLACK |"]
 
 
 def test_every_table_says_which_parameters_it_has_and_counts_up_to_them(work: Path) -> None:
@@ -211,7 +215,12 @@ def test_the_cost_of_an_ensemble_is_the_sum_of_its_members(tmp_path: Path) -> No
     for seed in "12":
         training(tmp_path / f"lstm/seq2seq-lstm.{seed}", 100_000, 24.0)
     row = cells.Row("2", (), (tmp_path / "lstm/seq2seq-lstm.1+2",))
-    assert tables.training_of(row, "last")[:4] == ["2.0000", "5.00", "48.00", "TITAN BLACK"]
+    assert tables.training_of(row, "last", tables.TRAINING)[:4] == [
+        "2.0000",
+        "5.00",
+        "48.00",
+        "TITAN BLACK",
+    ]
 
 
 def test_csv_and_json_have_the_same_rows(work: Path) -> None:
