@@ -209,7 +209,11 @@ class _ModelFolder:
         """
         record = self._read(FAST_FILE, lambda: read_fast_record(self._folder))
         if record is not None:
-            self._read(LEXICON_FILE, lambda: record.check_lexicon(self._folder))
+            self._read(
+                LEXICON_FILE,
+                lambda: record.check_lexicon(self._folder),
+                required=bool(record.lexicon),
+            )
             self._compare_parameters(FAST_FILE, record.parameters, best, REMEDY)
 
     def _check_calibration(self, best: str | None) -> None:
