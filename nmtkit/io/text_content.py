@@ -71,7 +71,8 @@ STANDARD = "-"
 """stdin as an input, and stdout as an output."""
 
 _MARKUP = re.compile(
-    rb"\s*(?:(?P<html><!doctype\s+html|<html[\s>])|(?P<xml><\?xml\s|<(?:doc|tmx|xliff)[\s>])"
+    rb"(?:\xef\xbb\xbf)*\s*(?:(?P<html><!doctype\s+html|<html[\s>])"
+    rb"|(?P<xml><\?xml\s|<(?:doc|tmx|xliff)[\s>])"
     rb"|(?P<sgm><(?:src|ref|tst)set\s))",
     re.IGNORECASE,
 )

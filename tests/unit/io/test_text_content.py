@@ -175,7 +175,7 @@ def test_what_was_taken_off_is_said_once(tmp_path: Path, caplog: pytest.LogCaptu
 def test_markup_is_read_with_a_warning(
     data: bytes, what: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert read(data) == data
+    assert read(b"\xef\xbb\xbf" + data) == data
     assert f"looks like {what}" in caplog.text
 
 
