@@ -144,10 +144,10 @@ def output_folder(
     :param kind: name of this kind in messages, such as "prepared folder".
     :param force: replace an existing folder of this kind.
     :param replaceable: a file of folders that are always replaced.
-    :raises OutputError: the folder exists and `force` is not given, is of another kind, or cannot
-        be written.
+    :raises OutputError: the folder exists and `force` is not given, is of another kind, is around
+        the current folder, or cannot be written.
     """
-    target = _resolve(path)
+    target = _resolve_folder(path)
     remove_leftovers(target)
 
     def may_replace() -> bool:
@@ -184,9 +184,9 @@ def remove_folder(folder: Path) -> Path | None:
 def check_can_make(folder: str | Path) -> None:
     """Make and remove a folder beside one that will be written, or beside its missing parent.
 
-    :raises OutputError: it cannot be made.
+    :raises OutputError: it cannot be made, or the folder is around the current one.
     """
-    target = _resolve(folder)
+    target = _resolve_folder(folder)
     missing = [path for path in (target, *target.parents) if not path.exists()]
     hidden = hidden_name(missing[-1] if missing else target)
     try:
@@ -211,6 +211,20 @@ def _resolve(path: str | Path) -> Path:
     except (OSError, RuntimeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "symbolic links form a loop"
         raise OutputError(f"{path}: cannot be written: {reason}; give another name") from error
+
+
+def _resolve_folder(path: str | Path) -> Path:
+    """Return the path of a folder that will replace an existing one, as `_resolve` does.
+
+    :raises OutputError: the current folder would be gone with the existing one.
+    """
+    target = _resolve(path)
+    if Path.cwd().is_relative_to(target):
+        raise OutputError(
+            f"{path}: would replace the current folder; change into another one, or give another"
+            " name"
+        )
+    return target
 
 
 def _check_file(path: str | Path, force: bool) -> Path:
