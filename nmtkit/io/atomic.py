@@ -135,7 +135,11 @@ def atomic_folder(path: str | Path, replace: bool = True) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def output_folder(
-    path: str | Path, mark: str, kind: str, force: bool = False, replaceable: str | None = None
+    path: str | Path,
+    mark: str,
+    kind: str,
+    force: bool = False,
+    replaceable: frozenset[str] = frozenset(),
 ) -> Iterator[Path]:
     """Yield a hidden folder, like `atomic_folder`, but replace only a folder of the same kind.
 
@@ -143,7 +147,7 @@ def output_folder(
     :param mark: a file that every folder of this kind contains.
     :param kind: name of this kind in messages, such as "prepared folder".
     :param force: replace an existing folder of this kind.
-    :param replaceable: a file of folders that are always replaced.
+    :param replaceable: files; a folder that holds these and nothing else is always replaced.
     :raises OutputError: the folder exists and `force` is not given, is of another kind, is around
         the current folder, or cannot be written.
     """
@@ -151,7 +155,7 @@ def output_folder(
     remove_leftovers(target)
 
     def may_replace() -> bool:
-        if replaceable is not None and (target / replaceable).is_file():
+        if replaceable and target.is_dir() and set(os.listdir(target)) == replaceable:
             return True
         _check_folder(target, path, mark, kind, force)
         return force
