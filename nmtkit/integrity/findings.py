@@ -174,10 +174,13 @@ def look_again(
 
 
 def _fingerprint(path: Path) -> object:
-    """Return a value that changes when a file, or a file of a folder, is replaced or written."""
+    """Return a value that changes when a file, or a file of a folder, is replaced or written.
+
+    Links to folders are not entered: they may lead back.
+    """
     try:
         stat = path.stat()
-        inner = sorted(path.iterdir()) if path.is_dir() else []
+        inner = sorted(path.iterdir()) if path.is_dir() and not path.is_symlink() else []
     except OSError:
         return None
     return stat.st_ino, stat.st_size, stat.st_mtime_ns, [(p.name, _fingerprint(p)) for p in inner]

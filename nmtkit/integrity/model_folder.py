@@ -28,12 +28,7 @@ from nmtkit.io.checksums import SUMS_FILE, read_sums
 from nmtkit.io.fast_record import FAST_FILE, LEXICON_FILE, REMEDY, read_fast_record
 from nmtkit.io.folder_files import CALIBRATION_FILE, check_file, regular_file_sha256
 from nmtkit.io.lines import decode_line
-from nmtkit.io.parameters import (
-    load_parameters,
-    parameters_sha256,
-    read_metadata,
-    read_parameters,
-)
+from nmtkit.io.parameters import load_parameters, read_metadata, read_with_metadata
 from nmtkit.io.temporary import is_hidden_name
 from nmtkit.model_folder import (
     BEST_PARAMETERS,
@@ -108,14 +103,16 @@ class _ModelFolder:
         build = None
         if config is not None and sizes is not None:
             build = lambda: build_model(config, *sizes)  # noqa: E731
-        for path in sorted(folder.iterdir()):
-            if _PARAMETERS.fullmatch(path.name):
-                self._read(path.name, lambda: self._read_parameters(path, build))  # noqa: B023
+        checksums = {
+            path.name: self._read(path.name, lambda: self._read_parameters(path, build))  # noqa: B023
+            for path in sorted(folder.iterdir())
+            if _PARAMETERS.fullmatch(path.name)
+        }
         training = None if config is None else config.training
         Checkpoints(folder, build, training, self.found).check()
         self._check_metrics()
-        self._check_fast()
-        self._check_calibration()
+        self._check_fast(checksums.get(BEST_PARAMETERS))
+        self._check_calibration(checksums.get(BEST_PARAMETERS))
         return self.found
 
     def _check_entries(self) -> None:
@@ -189,42 +186,49 @@ class _ModelFolder:
             name = f"{PIECES}.{side}"
             self._read(name, lambda: read_pieces(self._folder / name))
 
-    def _read_parameters(self, path: Path, build: Callable[[], Model] | None) -> None:
-        """Read a file of parameters.
+    def _read_parameters(self, path: Path, build: Callable[[], Model] | None) -> str | None:
+        """Read a file of parameters; return their checksum.
 
         :param build: builds the model; None if settings or vocabularies are damaged.
         :raises ModelError: the file is damaged, or does not belong to the model.
         """
         if build is None:
-            read_parameters(path)
+            metadata = read_with_metadata(path)[1]
         else:
             with torch.device("meta"):
                 model = build()
-            load_parameters(model, path)
+            metadata = load_parameters(model, path)
         if self.sums and read_metadata(path).sha256 is None:
             raise ModelError(f"{path}: its checksum is missing; {RESTORE}")
+        return metadata.sha256
 
-    def _check_fast(self) -> None:
-        """Check what `nmtkit optimize` wrote: damage is an error, other parameters a warning."""
+    def _check_fast(self, best: str | None) -> None:
+        """Check what `nmtkit optimize` wrote: damage is an error, other parameters a warning.
+
+        :param best: checksum of the best parameters; None if they are missing or damaged.
+        """
         record = self._read(FAST_FILE, lambda: read_fast_record(self._folder))
-        if record is None:
-            return
-        self._read(LEXICON_FILE, lambda: record.check_lexicon(self._folder))
-        best = self._folder / BEST_PARAMETERS
-        if _is_there(best) and parameters_sha256(best) != record.parameters:
-            path = self._folder / FAST_FILE
-            self.found.add([warning(path, "the parameters have changed since", REMEDY)])
+        if record is not None:
+            self._read(
+                LEXICON_FILE,
+                lambda: record.check_lexicon(self._folder),
+                required=bool(record.lexicon),
+            )
+            self._compare_parameters(FAST_FILE, record.parameters, best, REMEDY)
 
-    def _check_calibration(self) -> None:
-        """Check what `nmtkit calibrate` wrote: damage is an error, other parameters a warning."""
+    def _check_calibration(self, best: str | None) -> None:
+        """Check what `nmtkit calibrate` wrote, as `_check_fast` does."""
         record = self._read(CALIBRATION_FILE, lambda: read_calibration(self._folder))
-        best = self._folder / BEST_PARAMETERS
-        if record is None or not _is_there(best):
-            return
-        if parameters_sha256(best) != record.parameters[0]:
-            path = self._folder / CALIBRATION_FILE
-            problem = "the parameters have changed since"
-            self.found.add([warning(path, problem, calibration_record.REMEDY)])
+        if record is not None:
+            self._compare_parameters(
+                CALIBRATION_FILE, record.parameters[0], best, calibration_record.REMEDY
+            )
+
+    def _compare_parameters(self, name: str, recorded: str, best: str | None, remedy: str) -> None:
+        """Warn of a record whose checksum is not that of the best parameters."""
+        if best not in (None, recorded):
+            path = self._folder / name
+            self.found.add([warning(path, "the parameters have changed since", remedy)])
 
     def _check_metrics(self) -> None:
         """Check every line of the metrics, if there are any."""

@@ -47,7 +47,7 @@ def check_prepared_folder(folder: Path, progress: Progress) -> Inspection:
 class _PreparedFolder:
     """A prepared folder that is being checked.
 
-    checksums: SHA-256 of the files in the manifest; empty where the manifest is damaged.
+    checksums: SHA-256 of the files in the manifest; empty strings where the manifest is damaged.
     damaged: names of the files with another checksum.
     facts: of the texts that can be read, by name.
     vocabularies: shortlists that can be read, by side.
@@ -70,7 +70,8 @@ class _PreparedFolder:
             self._check_file(self._folder / name, checksum)
         self.found.add(self._check_counts(manifest))
         self._compare_vocabularies()
-        check_ids(self._folder, self.checksums, self.vocabularies, self.found)
+        known = {n: s for n, s in self.checksums.items() if s and n not in self.damaged}
+        check_ids(self._folder, known, self.vocabularies, self.found)
         own = {MANIFEST_FILE, *self.checksums, *(f"vocab.{side}" for side in SIDES)}
         check_entries(
             self._folder,

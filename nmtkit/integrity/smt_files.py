@@ -208,11 +208,9 @@ class _NbestList:
                 )
             self._last = entry.sentence
             columns = self._columns or FeatureColumns.from_entry(entry)
-            if columns:
-                values = columns.row(entry)
-                if not math.isfinite(sum(values) + entry.total):
-                    problem = "a feature or the total is infinite or not a number"
-                    yield error(self._path, problem, _MEND, number)
+            if not math.isfinite(sum(columns.row(entry)) + entry.total):
+                problem = "a feature or the total is infinite or not a number"
+                yield error(self._path, problem, _MEND, number)
         except DataError as problem:
             yield finding_of(problem, self._path, _MEND)
 

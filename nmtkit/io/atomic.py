@@ -135,7 +135,11 @@ def atomic_folder(path: str | Path, replace: bool = True) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def output_folder(
-    path: str | Path, mark: str, kind: str, force: bool = False, replaceable: str | None = None
+    path: str | Path,
+    mark: str,
+    kind: str,
+    force: bool = False,
+    replaceable: frozenset[str] = frozenset(),
 ) -> Iterator[Path]:
     """Yield a hidden folder, like `atomic_folder`, but replace only a folder of the same kind.
 
@@ -143,15 +147,15 @@ def output_folder(
     :param mark: a file that every folder of this kind contains.
     :param kind: name of this kind in messages, such as "prepared folder".
     :param force: replace an existing folder of this kind.
-    :param replaceable: a file of folders that are always replaced.
-    :raises OutputError: the folder exists and `force` is not given, is of another kind, or cannot
-        be written.
+    :param replaceable: files; a folder that holds these and nothing else is always replaced.
+    :raises OutputError: the folder exists and `force` is not given, is of another kind, is around
+        the current folder, or cannot be written.
     """
-    target = _resolve(path)
+    target = _resolve_folder(path)
     remove_leftovers(target)
 
     def may_replace() -> bool:
-        if replaceable is not None and (target / replaceable).is_file():
+        if replaceable and target.is_dir() and set(os.listdir(target)) == replaceable:
             return True
         _check_folder(target, path, mark, kind, force)
         return force
@@ -184,9 +188,9 @@ def remove_folder(folder: Path) -> Path | None:
 def check_can_make(folder: str | Path) -> None:
     """Make and remove a folder beside one that will be written, or beside its missing parent.
 
-    :raises OutputError: it cannot be made.
+    :raises OutputError: it cannot be made, or the folder is around the current one.
     """
-    target = _resolve(folder)
+    target = _resolve_folder(folder)
     missing = [path for path in (target, *target.parents) if not path.exists()]
     hidden = hidden_name(missing[-1] if missing else target)
     try:
@@ -211,6 +215,20 @@ def _resolve(path: str | Path) -> Path:
     except (OSError, RuntimeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "symbolic links form a loop"
         raise OutputError(f"{path}: cannot be written: {reason}; give another name") from error
+
+
+def _resolve_folder(path: str | Path) -> Path:
+    """Return the path of a folder that will replace an existing one, as `_resolve` does.
+
+    :raises OutputError: the current folder would be gone with the existing one.
+    """
+    target = _resolve(path)
+    if Path.cwd().is_relative_to(target):
+        raise OutputError(
+            f"{path}: would replace the current folder; change into another one, or give another"
+            " name"
+        )
+    return target
 
 
 def _check_file(path: str | Path, force: bool) -> Path:

@@ -15,12 +15,18 @@ def best_matches(language: str, tags: Sequence[str]) -> list[int]:
     The same tag is best, then the language in any region or script, then the language without one:
     `en-US` fits `en`, and `pt` fits `pt-BR`, but `pt-PT` does not. If no tag fits, those of three
     letters are compared by the language that they mean: `deu` and `ger` fit `de`. If still none
-    fits, by the macrolanguage of ISO 639-3: `cmn` fits `zh`, and `nb` fits `no`.
+    fits, by the macrolanguage of ISO 639-3: `cmn` fits `zh`, and `nb` fits `no`, and the other way;
+    but two languages of the same one, as `nb` and `nn`, do not fit each other.
     """
     wanted = normalized_tag(language)
     normalized = [normalized_tag(tag) for tag in tags]
-    for code in (str, _with_shortest_code, _with_macrolanguage):
-        matches = _best_matches(code(wanted), [code(tag) for tag in normalized])
+    for code, code_of_tag in (
+        (str, str),
+        (_with_shortest_code, _with_shortest_code),
+        (_with_shortest_code, _with_macrolanguage),
+        (_with_macrolanguage, _with_shortest_code),
+    ):
+        matches = _best_matches(code(wanted), [code_of_tag(tag) for tag in normalized])
         if matches:
             return matches
     return []

@@ -98,7 +98,7 @@ class _Reader(XmlReader[Concept]):
         self._terms: list[_Term] = []
         self._depth = 0
         self._tag = self._term = ""
-        self._unwanted = self._is_status = False
+        self._unwanted = False
         self._text: list[str] | None = None  # of the term or its status, if in one
         self._start_line = 0
         self.complete = 0
@@ -116,8 +116,7 @@ class _Reader(XmlReader[Concept]):
             self._tag = attributes.get("xml:lang") or attributes.get("lang") or ""
         elif element in _TERM:
             self._term, self._unwanted = "", False
-        self._is_status = _is_status(element, attributes.get("type"))
-        if element == "term" or self._is_status:
+        if element == "term" or _is_status(element, attributes.get("type")):
             self._text = []
 
     def end(self, element: str) -> None:

@@ -28,7 +28,7 @@ MAX_HEAD = 1 << 16
 _LOW_SCRIPTS = 8
 """In UTF-16 the upper bytes of letters up to Arabic are below this, and in texts hardly any is."""
 
-_LINE_END = re.compile(rb"\r+\n")
+_LINE_END = re.compile(rb"(?<!\r)\r+\n")
 
 _MARKS_AFTER_LINES = re.compile(rb"(?<=\n)(?:\xef\xbb\xbf)+")
 _LATER_MARKS = re.compile(rb"(?:\A|(?<=\n))(?:\xef\xbb\xbf)+")
@@ -71,7 +71,8 @@ STANDARD = "-"
 """stdin as an input, and stdout as an output."""
 
 _MARKUP = re.compile(
-    rb"\s*(?:(?P<html><!doctype\s+html|<html[\s>])|(?P<xml><\?xml\s|<(?:doc|tmx|xliff)[\s>])"
+    rb"(?:\xef\xbb\xbf)*\s*(?:(?P<html><!doctype\s+html|<html[\s>])"
+    rb"|(?P<xml><\?xml\s|<(?:doc|tmx|xliff)[\s>])"
     rb"|(?P<sgm><(?:src|ref|tst)set\s))",
     re.IGNORECASE,
 )

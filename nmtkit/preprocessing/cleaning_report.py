@@ -18,6 +18,9 @@ PAGE_FILE = "cleaning.html"
 REPORT_MARK = "cleaning.json"
 """File of counts and settings in a folder that holds only the report."""
 
+REPORT_FILES = frozenset({DROPPED_FILE, PAGE_FILE, REPORT_MARK})
+"""Files of such a folder."""
+
 
 class CleaningReport:
     """What was dropped of the training data, written block by block.

@@ -36,7 +36,7 @@ from nmtkit.io.inputs import VerbatimFile, refuse_repeated_pipes
 from nmtkit.io.lines import BLOCK_LINES
 from nmtkit.parallel.process_pool import ProcessPool
 from nmtkit.preprocessing.cleaning import DuplicateFilter, RawBlock, clean_block
-from nmtkit.preprocessing.cleaning_report import REPORT_MARK, CleaningReport
+from nmtkit.preprocessing.cleaning_report import REPORT_FILES, REPORT_MARK, CleaningReport
 from nmtkit.preprocessing.copied_names import learn_names
 from nmtkit.preprocessing.corpora import TrainingCorpus, as_corpora, checked_corpora
 from nmtkit.preprocessing.corpus_counts import corpus_entries, log_corpora
@@ -134,7 +134,7 @@ def prepare(
     refuse_repeated_pipes([*files, *settings.codes])
     mark, kind = (REPORT_MARK, "report") if dry_run else (MANIFEST_FILE, "prepared folder")
     with (
-        output_folder(output, mark, kind, force, replaceable=REPORT_MARK) as folder,
+        output_folder(output, mark, kind, force, replaceable=REPORT_FILES) as folder,
         ProcessPool(workers) as pool,
         ExitStack() as stack,
     ):

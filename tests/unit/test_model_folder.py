@@ -1,7 +1,6 @@
 """Model folders are created completely or not at all, and loaded ready for use."""
 
 import dataclasses
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -343,14 +342,6 @@ def test_a_half_written_config_of_a_killed_process_is_removed(model_folder):
     )
     assert not list(model_folder.glob(".config.toml.*"))
     assert read_config(model_folder) == CONFIG
-
-
-def test_the_current_folder_may_become_a_model_folder(tmp_path, prepared, monkeypatch):
-    (tmp_path / "here").mkdir()
-    monkeypatch.chdir(tmp_path / "here")
-    with new_model_folder(Path("."), CONFIG, prepared):
-        pass
-    assert read_config(tmp_path / "here") == CONFIG
 
 
 def test_leftovers_beside_the_folder_are_removed(tmp_path, prepared):

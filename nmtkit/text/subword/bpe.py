@@ -245,11 +245,15 @@ def glossary_pattern(glossary: str) -> str:
     The library joins patterns with `|` and splits words at their groups, so a pattern is put into a
     group of its own, and may have no other that captures.
 
-    :raises DataError: it is not a regular expression, or has a capturing group.
+    :raises DataError: it is not a regular expression, has a capturing group, or is not UTF-8, which
+        no file of settings could hold.
     """
     pattern = f"(?:{glossary})"
     try:
+        glossary.encode()
         groups = re.compile(glossary).groups + re.compile(pattern).groups
+    except UnicodeEncodeError as error:
+        raise DataError(f"glossary '{glossary}': not UTF-8; write it in UTF-8") from error
     except (re.error, RecursionError, OverflowError) as error:
         raise DataError(f"glossary '{glossary}': not a regular expression: {error}") from error
     if groups:

@@ -89,6 +89,12 @@ def test_a_file_that_never_rests_is_not_checked_for_ever(tmp_path: Path) -> None
     assert len(looks) == MAX_LOOKS
 
 
+def test_links_that_lead_back_are_not_followed(tmp_path: Path) -> None:
+    for name in "abc":
+        (tmp_path / name).symlink_to(".")
+    assert look_again(list, [tmp_path]) == ()
+
+
 def test_damage_in_a_resting_file_is_found_at_once(tmp_path: Path) -> None:
     looks = []
 

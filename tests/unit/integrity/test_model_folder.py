@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from nmtkit.integrity.check import check
 from nmtkit.io import parameters
 from nmtkit.io.atomic import atomic_file, atomic_folder
+from nmtkit.io.fast_record import FAST_FILE, LEXICON_FILE, FastRecord, write_fast_record
 from nmtkit.io.folder_files import open_regular
 from nmtkit.io.temporary import hidden_name
 from nmtkit.training.folder_lock import lock_model_folder
@@ -105,6 +106,17 @@ def test_missing_best_parameters_are_named(model: Path, copy: Copy) -> None:
     folder = copy(model)
     (folder / "params.best.safetensors").unlink()
     assert "params.best.safetensors" in errors_of(folder)
+
+
+def test_parameters_without_a_header_are_named_beside_what_else_is_found(
+    model: Path, copy: Copy
+) -> None:
+    folder = copy(model)
+    write_fast_record(folder, FastRecord("0" * 64, "1" * 64, True, 7, 31.5, 31.25, 2.5))
+    assert warnings_of(folder).keys() == {FAST_FILE}
+    (folder / "params.best.safetensors").write_bytes(b"")
+    assert errors_of(folder).keys() == {"params.best.safetensors", LEXICON_FILE}
+    assert not warnings_of(folder)
 
 
 def test_best_parameters_of_another_training_are_named(model: Path, copy: Copy) -> None:

@@ -238,6 +238,18 @@ def test_stale_binarised_text_is_named(prepared: Path, model: Path, copy: Copy) 
     assert check(folder).findings == ()
 
 
+def test_binarised_text_is_not_stale_for_a_manifest_that_is_missing_or_older(
+    prepared: Path, model: Path, copy: Copy
+) -> None:
+    folder = copy(prepared)
+    path = folder / "dev.src"
+    path.write_text(path.read_text().replace("two", "one"))
+    binarise(folder)  # as a training does, after a warning
+    assert errors_of(folder).keys() == {"dev.src"} and not warnings_of(folder)
+    (folder / MANIFEST_FILE).unlink()
+    assert not warnings_of(folder)
+
+
 def counts() -> dict[str, int]:
     return {"src_tokens": 6, "tgt_tokens": 6}
 

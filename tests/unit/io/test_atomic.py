@@ -14,6 +14,7 @@ from nmtkit.io.atomic import (
     atomic_file,
     atomic_folder,
     atomic_path,
+    check_can_make,
     output_folder,
     remove_folder,
 )
@@ -30,6 +31,17 @@ def write(path, text, **options):
 def test_a_complete_folder_gets_its_name(tmp_path):
     assert write(tmp_path / "out", "1") == [tmp_path / "out" / "mark.json"]
     assert list(tmp_path.iterdir()) == [tmp_path / "out"]
+
+
+def test_the_current_folder_is_not_replaced(tmp_path, monkeypatch):
+    (tmp_path / "out" / "in").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "out" / "in")
+    for name in (".", "..", tmp_path / "out"):
+        with pytest.raises(OutputError, match="would replace the current folder; change into"):
+            check_can_make(name)
+        with pytest.raises(OutputError), output_folder(name, "mark.json", "report"):
+            pass
+    check_can_make("new")
 
 
 def test_an_empty_folder_is_filled(tmp_path):
@@ -116,7 +128,7 @@ def test_an_atomic_folder_replaces_the_old_folder(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["file", "folder"])
-@pytest.mark.parametrize("replaceable", [None, "report"])
+@pytest.mark.parametrize("replaceable", [frozenset(), frozenset({"report"})])
 def test_a_folder_replaces_nothing_that_appeared_while_it_was_written(tmp_path, replaceable, kind):
     out = tmp_path / "out"
     if replaceable:

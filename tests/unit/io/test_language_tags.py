@@ -18,6 +18,9 @@ from nmtkit.io.language_tags import best_matches
         ("no", ["da", "nb"], [1]),
         ("nb-NO", ["no", "en"], [0]),
         ("fa", ["ara", "pes"], [1]),
+        ("cmn", ["yue", "chi"], [1]),
+        ("nb", ["nn", "nno-NO"], []),
+        ("hr", ["sr", "srp"], []),
         ("en", ["README", "", "xyz", "fra"], []),
     ],
 )

@@ -112,6 +112,11 @@ def test_a_dry_run_writes_only_the_report(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="is not a report"):
         run(tmp_path, "out", dry_run=True, force=True)
     run(tmp_path, "report", dry_run=True)  # with other rules, say
+    (tmp_path / "report" / "notes").touch()
+    for dry_run in (True, False):
+        with pytest.raises(OutputError, match="exists (already|and is not a prepared folder)"):
+            run(tmp_path, "report", dry_run=dry_run)
+    (tmp_path / "report" / "notes").unlink()
     run(tmp_path, "report")
     assert (tmp_path / "report" / "manifest.json").exists()
 

@@ -237,7 +237,7 @@ def test_alternatives_in_a_glossary_belong_together(bpe: BPE) -> None:
 
 
 @pytest.mark.parametrize(
-    "glossary", ["(", "*", "(a)", "a(?P<n>b)", "a)|(b", "a)|(?:b", "x" * 3 + "(?i)y"]
+    "glossary", ["(", "*", "(a)", "a(?P<n>b)", "a)|(b", "a)|(?:b", "x" * 3 + "(?i)y", "caf\udce9"]
 )
 def test_a_glossary_that_is_no_expression_is_refused(glossary: str) -> None:
     with pytest.raises(DataError, match="^glossary '"):
