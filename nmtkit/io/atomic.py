@@ -223,7 +223,11 @@ def _resolve_folder(path: str | Path) -> Path:
     :raises OutputError: the current folder would be gone with the existing one.
     """
     target = _resolve(path)
-    if Path.cwd().is_relative_to(target):
+    try:
+        would_be_gone = Path.cwd().is_relative_to(target)
+    except FileNotFoundError:  # it is gone already
+        return target
+    if would_be_gone:
         raise OutputError(
             f"{path}: would replace the current folder; change into another one, or give another"
             " name"

@@ -42,6 +42,8 @@ def test_the_current_folder_is_not_replaced(tmp_path, monkeypatch):
         with pytest.raises(OutputError), output_folder(name, "mark.json", "report"):
             pass
     check_can_make("new")
+    (tmp_path / "out" / "in").rmdir()
+    check_can_make(tmp_path / "new")
 
 
 def test_an_empty_folder_is_filled(tmp_path):
