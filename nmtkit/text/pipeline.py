@@ -230,7 +230,7 @@ class TextPipeline:
         without.
         """
         variants = [self.tokens(phrase, names=())]
-        if self._subwords is not None:
+        if self._subwords is not None and variants[0]:
             inside = self._subwords.apply_inside(self.words(phrase).split(" "))
             variants = [inside] if unspaced_characters(phrase[:1]) else [*variants, inside]
         return [list(tokens) for tokens in dict.fromkeys(map(tuple, variants)) if tokens]

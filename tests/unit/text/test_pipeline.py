@@ -117,6 +117,12 @@ def test_words_stand_alone_without_subwords() -> None:
     assert pipeline.word_boundaries(["das"]) == [(False, True)]
 
 
+@pytest.mark.parametrize("phrase", ["", " ", "\x01"])
+def test_a_phrase_without_words_has_no_tokens(phrase: str) -> None:
+    pipeline = TextPipeline("de", TextConfig(subwords="joint"), BPE([("a", "b")]))
+    assert pipeline.phrase_tokens(phrase) == []
+
+
 SPACES = [c for c in map(chr, range(0x110000)) if unicodedata.category(c) == "Zs"]
 
 
