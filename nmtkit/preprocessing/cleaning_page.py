@@ -129,7 +129,7 @@ def _rule_table(tally: Tally, rules: Sequence[str], settings: CleaningSettings) 
     )
     others = [name for name in settings.rules if name not in rules]
     if others:
-        yield f'<p class="note">No pair broke: {escape(", ".join(others))}.</p>'
+        yield f'<p class="note">Rules that dropped no pair: {escape(", ".join(others))}.</p>'
 
 
 def _file_table(tally: Tally, rules: Sequence[str]) -> Iterator[str]:
