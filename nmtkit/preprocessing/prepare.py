@@ -300,7 +300,7 @@ class _FolderWriter:
         if settings.text.case == "truecase":
             self._truecase((train, dev) if settings.held_out else (train,))
         if settings.text.copy_names and self.model is None:
-            learn_names(self.folder, self._paths(train), self.pool)
+            learn_names(self.folder, self._paths(train), self.pool, settings.text.tags)
         if self._learns_subwords:
             with ProgressBar("learn subwords", ""):
                 self._learn_subwords(self._paths(train), counts["train"].pairs)
