@@ -7,6 +7,7 @@ from importlib import resources
 
 import nmtkit
 from nmtkit.preprocessing.leakage import RULE as LEAK
+from nmtkit.preprocessing.leakage import LeakagePolicy
 from nmtkit.preprocessing.rules import RULES
 from nmtkit.preprocessing.settings import CleaningSettings
 from nmtkit.preprocessing.tally import MAX_LENGTH, MAX_RATIO, RATIO_STEPS, Sample, Tally
@@ -16,6 +17,15 @@ Leaks = list[tuple[str, tuple[int, int, int]]]
 
 LENGTH_BIN = 5
 """Lengths that one bar of a histogram counts."""
+
+_LEAK_NOTES: dict[LeakagePolicy, str] = {
+    "report": "They stay in the training data, so that scores on these sets are too good. <code>"
+    "--leakage drop</code> drops the pairs, <code>--leakage drop-any</code> also pairs with one"
+    " side there.",
+    "drop": "Those with both sides there are dropped. <code>--leakage drop-any</code> also drops"
+    " pairs with one side there.",
+    "drop-any": "They are dropped.",
+}
 
 _WIDTH, _HEIGHT, _BOTTOM = 400, 200, 38
 
@@ -119,7 +129,7 @@ def _rule_table(tally: Tally, rules: Sequence[str], settings: CleaningSettings) 
     )
     others = [name for name in settings.rules if name not in rules]
     if others:
-        yield f'<p class="note">No pair broke: {escape(", ".join(others))}.</p>'
+        yield f'<p class="note">Rules that dropped no pair: {escape(", ".join(others))}.</p>'
 
 
 def _file_table(tally: Tally, rules: Sequence[str]) -> Iterator[str]:
@@ -138,17 +148,10 @@ def _leak_section(
         yield "<p>No line of the training data stands in a dev or test set that was compared.</p>"
         return
     rows: list[tuple[str | int, ...]] = [(name, *counts) for name, counts in leaks]
-    yield (
-        '<p class="warning">Pairs of the training data also stand in a dev or test set, so that'
-        " scores on it are too good.</p>"
-    )
+    yield '<p class="warning">Pairs of the training data also stand in a dev or test set.</p>'
     header = ["set", "pairs", "source sides", "target sides"]
     yield _table(header, rows, "Training pairs in dev and test sets")
-    if settings.leakage == "report":
-        yield (
-            '<p class="note">They stay in the training data. <code>--leakage drop</code> drops the'
-            " pairs, <code>--leakage drop-any</code> also pairs with one side there.</p>"
-        )
+    yield f'<p class="note">{_LEAK_NOTES[settings.leakage]}</p>'
     yield _sample_table(samples, "where")
 
 
@@ -220,6 +223,7 @@ def _histogram(
 
 
 def _samples(tally: Tally, rules: Sequence[str], settings: CleaningSettings) -> Iterator[str]:
+    rules = [rule for rule in rules if rule != LEAK]  # which has a section of its own
     if not rules:
         return
     total = tally.total()

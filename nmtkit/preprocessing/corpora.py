@@ -244,7 +244,7 @@ def checked_corpora(corpora: Sequence[TrainingCorpus]) -> list[TrainingCorpus]:
         ("files", [tuple(map(str, corpus.files)) for corpus in corpora]),
     ):
         value, count = Counter[Any](values).most_common(1)[0]
-        if count > 1 and STANDARD not in value:
+        if count > 1 and (kind == "name" or STANDARD not in value):
             text = value if isinstance(value, str) else " ".join(value)
             remedy = "choose another" if kind == "name" else "give it a weight instead"
             raise ConfigError(f"two corpora have the same {kind}, {text}; {remedy}")

@@ -46,8 +46,11 @@ MAX_OWN, MIN_OTHER = 0.1, 0.7
 """A side is in another language if at most this share of its blocks looks like the one named, and
 at least that share like the other."""
 
-_NOT_TEXT = re.compile(r"<[^<>]*>|\{[^{}]*\}|&#?\w+;|\S*[/\\_=@#$%*<>{}|~^]\S*|\S*\d\S*|\S+\.\S+")
-"""Markup, addresses, paths, code and numbers."""
+_NOT_TEXT = re.compile(
+    r"<[^<>]*>|\{[^{}]*\}|&#?\w+;"
+    r"|(?<![^\s>};])(?:\S*[/\\_=@#$%*<>{}|~^]\S*|\S*\d\S*|\S+\.\S+)"
+)
+"""Markup, addresses, paths, code and numbers; words from their beginnings, or behind markup."""
 
 logger = logging.getLogger("nmtkit")
 

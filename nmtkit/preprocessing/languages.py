@@ -93,12 +93,20 @@ def checked_language(tag: str, option: str) -> str:
 
 
 def language_name(tag: str) -> str:
-    """Return the English name of a checked tag's language."""
+    """Return the English name of a tag's language; the tag if ISO 639 has no such language in use.
+
+    Older models may have such tags.
+    """
     from iso639 import Lang
+    from iso639.exceptions import DeprecatedLanguageValue, InvalidLanguageValue
 
     language = base_language(tag)
-    name = "private use" if _PRIVATE.fullmatch(language) else str(Lang(language).name)
-    return re.sub(r" \(.*", "", name)
+    if _PRIVATE.fullmatch(language):
+        return "private use"
+    try:
+        return re.sub(r" \(.*", "", str(Lang(language).name))
+    except (DeprecatedLanguageValue, InvalidLanguageValue):
+        return tag
 
 
 def named_language(tag: str) -> str:

@@ -108,7 +108,9 @@ def prepare(
     :raises OutputError: the folder exists and `force` is not given, or it is not a prepared folder.
     """
     model = ModelText.read(settings.like) if settings.like else None
-    if model is not None:
+    if model is None:
+        settings = replace(settings, text=with_checked_languages(settings.text))
+    else:
         settings = replace(settings, text=model.text, subword_method=model.subword_method)
     settings.check()
     corpora = checked_corpora(as_corpora(train))
@@ -118,11 +120,9 @@ def prepare(
         raise ConfigError("the dev set is either given or held out; leave --dev or --held-out out")
     tags = tuple(dict.fromkeys(corpus.tag for corpus in corpora if corpus.tag))
     if model is None:
-        text = replace(with_checked_languages(settings.text), tags=tags)
+        settings = replace(settings, text=replace(settings.text, tags=tags))
     else:
-        text = model.text
-        _check_known(tags, text.tags, settings.like)
-    settings = replace(settings, text=text)
+        _check_known(tags, settings.text.tags, settings.like)
     check_test_names(tests or {})
     bitexts = {**({"dev": dev} if dev else {}), **(tests or {})}
     others = {
@@ -141,6 +141,7 @@ def prepare(
         splits = readable_again(splits, stack)
         writer = _FolderWriter(settings, folder, pool, Inputs(stack), model)
         if language_check:
+            text = settings.text
             writer.checker = LanguageCheck(text.src_language, text.tgt_language)
             check_languages(chain.from_iterable(splits.values()), settings, writer.checker)
         return writer.write_report(splits) if dry_run else writer.write(splits)
@@ -299,7 +300,7 @@ class _FolderWriter:
         if settings.text.case == "truecase":
             self._truecase((train, dev) if settings.held_out else (train,))
         if settings.text.copy_names and self.model is None:
-            learn_names(self.folder, self._paths(train), self.pool)
+            learn_names(self.folder, self._paths(train), self.pool, settings.text.tags)
         if self._learns_subwords:
             with ProgressBar("learn subwords", ""):
                 self._learn_subwords(self._paths(train), counts["train"].pairs)

@@ -15,7 +15,7 @@ from nmtkit.text.subword import METHODS, SubwordModel
 from nmtkit.text.vocabulary import count_block
 
 MAX_LEARNED_LINES = 1_000_000
-"""Maximum number of lines of a side that SentencePiece is learned from, evenly spaced. Distinct
+"""Lines of a side beyond which SentencePiece is learned from every second, third, ... one. Distinct
 words without blanks between them may be as many as the lines."""
 
 _UNITS = {"bpe": "BPE merges", "sentencepiece": "SentencePiece pieces"}

@@ -125,11 +125,8 @@ def _distance(one: str, other: str) -> int:
 
 def name_of(code: str) -> str:
     """Return the English name of a language, or its code if it has none."""
-    try:
-        name = language_name(code)
-    except Exception:  # a code of a model's own
-        return code
-    return name if "-" not in code else f"{name} ({code})"
+    name = language_name(code)
+    return name if "-" not in code or name == code else f"{name} ({code})"
 
 
 async def load_identifier(source: str = AUTO) -> None:

@@ -153,8 +153,7 @@ class _Splitter:
         self._openings = {e.element: number for number, e in enumerate(events) if e.opens}
         self._last_descendants = _last_descendants(marked.elements)
         self._atom_starts = [atom.start for atom in marked.atoms]
-        self._added = {e.start - 1 for e in marked.elements if e.separates}
-        self._added |= {e.end for e in marked.elements if e.separates_end}
+        self._added = marked.added_spaces()
 
     def split(self) -> MarkedSentences:
         """Return the sentences."""

@@ -90,6 +90,11 @@ class MarkedText:
     elements: tuple[MarkupElement, ...]
     atoms: tuple[Atom, ...]
 
+    def added_spaces(self) -> set[int]:
+        """Return the offsets of the spaces in the text that the line has not."""
+        before = {element.start - 1 for element in self.elements if element.separates}
+        return before | {element.end for element in self.elements if element.separates_end}
+
 
 def parse_markup(line: str, markup: Markup) -> MarkedText:
     """Take a line apart."""

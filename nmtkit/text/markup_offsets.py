@@ -27,8 +27,7 @@ class PlacedText(NamedTuple):
 def place_text(line: str, markup: Markup) -> PlacedText:
     """Return the text of `parse_markup` and where it stands in the line."""
     marked = parse_markup(line, markup)
-    added = {element.start - 1 for element in marked.elements if element.separates}
-    added |= {element.end for element in marked.elements if element.separates_end}
+    added = marked.added_spaces()
     spans: list[Span] = []
     offset = 0
     for piece in with_whole_messages(keep_untranslated(list(split_pieces(line, markup)))):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from nmtkit.text.placeholders import MESSAGE_PATTERN
 
-_BRACE = re.compile(r"([^\s{}]*)\s*\{|\}")
+_BRACE = re.compile("[{}]")
 _ARGUMENT = re.compile(r"\{\s*(\w*)[^{}]*\}")
 _ONE, _MANY = "1", "5"
 
@@ -28,17 +28,19 @@ def find_variants(line: str, start: int, end: int) -> Iterator[Variant]:
     :param start, end: offsets of the message in the line.
     """
     depth = first = 0
+    position = start
     number = _MANY
     for found in _BRACE.finditer(line, start, end):
-        depth += 1 if found[0] != "}" else -1
-        if found[0] != "}":
-            if depth == 2:
-                first, number = found.end(), _ONE if found[1] in ("one", "=1") else _MANY
-        elif depth == 1:
+        depth += 1 if found[0] == "{" else -1
+        if found[0] == "{" and depth == 2:
+            selector = line[position : found.start()].split()[-1:]
+            first, number = found.end(), _ONE if selector in (["one"], ["=1"]) else _MANY
+        elif found[0] == "}" and depth == 1:
             text = line[first : found.start()]
             if text.strip():
                 last = first + len(text.rstrip())
                 yield Variant(last - len(text.strip()), last, number)
+        position = found.end()
 
 
 def plain_message(message: str) -> str:

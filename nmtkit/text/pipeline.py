@@ -230,7 +230,7 @@ class TextPipeline:
         without.
         """
         variants = [self.tokens(phrase, names=())]
-        if self._subwords is not None:
+        if self._subwords is not None and variants[0]:
             inside = self._subwords.apply_inside(self.words(phrase).split(" "))
             variants = [inside] if unspaced_characters(phrase[:1]) else [*variants, inside]
         return [list(tokens) for tokens in dict.fromkeys(map(tuple, variants)) if tokens]
@@ -322,8 +322,8 @@ class TextPipeline:
         return self.names_in(self.words(line, tokenized)) if self.names is not None else []
 
     def names_in(self, words: str) -> list[str]:
-        """Return the names in the words of a source line, separated by blanks."""
-        return [] if self.names is None else self.names.find(words.split(" "))
+        """Return the names in the words of a source line, separated by blanks, without its tag."""
+        return [] if self.names is None else self.names.find(self.split_tag(words)[1].split(" "))
 
     @staticmethod
     def masked(words: str, names: Sequence[str], placeholders: Sequence[str] = PLACEHOLDERS) -> str:

@@ -26,9 +26,7 @@ Part = tuple[str, TagSpaces | None]
 
 def source_spaces(marked: MarkedText) -> dict[tuple[int, bool], TagSpaces]:
     """Return the spaces of each tag, by the index of its element and whether it opens it."""
-    events, text = tag_events(marked.elements), marked.text
-    added = {e.start - 1 for e in marked.elements if e.separates}
-    added |= {e.end for e in marked.elements if e.separates_end}
+    events, text, added = tag_events(marked.elements), marked.text, marked.added_spaces()
     spaces: dict[tuple[int, bool], TagSpaces] = {}
     for number, event in enumerate(events):
         before = after = ""

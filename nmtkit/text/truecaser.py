@@ -90,9 +90,9 @@ class Truecaser:
             variants[lower(forms[0][0], language)] = forms
         return cls(language, variants)
 
-    def save(self, path: str | Path, force: bool = False) -> None:
+    def save(self, path: str | Path) -> None:
         """Write the model's file atomically."""
-        with open_output(path, force=force) as output:
+        with open_output(path) as output:
             for forms in self._variants.values():
                 (best, count), *others = forms
                 output.write(f"{best} ({count}/{_total(forms)})")

@@ -97,12 +97,12 @@ class Vocabulary:
         special = [entries.pop(word, 0) for word in SPECIAL_WORDS]
         return cls([*SPECIAL_WORDS, *entries], [*special, *entries.values()])
 
-    def save(self, path: str | Path, force: bool = False) -> None:
+    def save(self, path: str | Path) -> None:
         """Write the vocabulary file atomically.
 
-        :raises OutputError: the file exists and `force` is not given, or cannot be written.
+        :raises OutputError: the file exists, or cannot be written.
         """
-        with open_output(path, force=force) as output:
+        with open_output(path) as output:
             self.write(output)
 
     def write(self, output: TextIO) -> None:

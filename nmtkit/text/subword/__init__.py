@@ -51,10 +51,10 @@ class SubwordModel(Protocol):
         """Size of the model, as `learn` takes it."""
         ...
 
-    def save(self, path: str | Path, force: bool = False) -> None:
+    def save(self, path: str | Path) -> None:
         """Write the model's file atomically.
 
-        :raises OutputError: the file exists and `force` is not given, or cannot be written.
+        :raises OutputError: the file exists, or cannot be written.
         """
         ...
 

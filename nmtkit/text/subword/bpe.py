@@ -132,12 +132,12 @@ class BPE:
             ) from error
         return cls(merges, version, vocabulary, glossaries)
 
-    def save(self, path: str | Path, force: bool = False) -> None:
+    def save(self, path: str | Path) -> None:
         """Write the file of merges atomically.
 
-        :raises OutputError: the file exists and `force` is not given, or cannot be written.
+        :raises OutputError: the file exists, or cannot be written.
         """
-        with open_output(path, force=force) as output:
+        with open_output(path) as output:
             output.write(self._text())
 
     def apply(self, words: Iterable[str]) -> list[str]:

@@ -133,12 +133,12 @@ class SentencePiece:
             raise DataError(f"{path}: not a SentencePiece model for nmtkit: {problem}")
         return model
 
-    def save(self, path: str | Path, force: bool = False) -> None:
+    def save(self, path: str | Path) -> None:
         """Write the model's file atomically.
 
-        :raises OutputError: the file exists and `force` is not given, or cannot be written.
+        :raises OutputError: the file exists, or cannot be written.
         """
-        with atomic_file(path, force=force) as output:
+        with atomic_file(path) as output:
             output.write(self._proto)
 
     @property

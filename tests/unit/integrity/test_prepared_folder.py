@@ -188,7 +188,8 @@ def test_the_remedy_for_a_shortlist_mends_it(prepared: Path, copy: Copy) -> None
 
 def test_a_shortlist_of_another_text_gives_a_warning(prepared: Path, copy: Copy) -> None:
     folder = copy(prepared)
-    Vocabulary(["</s>", "<unk>", "x", "y"], [9, 9, 9, 9]).save(folder / "vocab.tgt", force=True)
+    (folder / "vocab.tgt").unlink()
+    Vocabulary(["</s>", "<unk>", "x", "y"], [9, 9, 9, 9]).save(folder / "vocab.tgt")
     for path in folder.glob("*.json"):
         if path.name != MANIFEST_FILE:
             path.unlink()

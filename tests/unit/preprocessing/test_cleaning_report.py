@@ -68,15 +68,23 @@ def test_every_dropped_pair_has_a_row(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("policy", "kept"), [("report", 4), ("drop", 3), ("drop-any", 2)]
-)  # fmt: skip
+    ("policy", "kept", "note"),
+    [
+        ("report", 4, "They stay in the training data, so that scores"),
+        ("drop", 3, "Those with both sides there are dropped"),
+        ("drop-any", 2, "They are dropped."),
+    ],
+)
 def test_leakage_is_reported_and_dropped_on_request(
     tmp_path: Path,
     policy: Literal["report", "drop", "drop-any"],
     kept: int,
+    note: str,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     manifest = run(tmp_path, "out", leakage=policy)
+    page = (tmp_path / "out" / "cleaning.html").read_text(encoding="utf-8")
+    assert f'<p class="note">{note}' in page and "<strong>leak</strong>" not in page
     assert manifest["leakage"] == {"dev": {"pairs": 1, "src": 2, "tgt": 1}}
     assert manifest["splits"]["train"]["pairs"] == kept
     assert "1 pair of the training data also stands in dev" in caplog.text

@@ -8,6 +8,7 @@ import pytest
 
 from nmtkit.errors import ConfigError
 from nmtkit.preprocessing.api import prepare
+from nmtkit.preprocessing.corpora import TrainingCorpus
 from nmtkit.text.names import PLACEHOLDERS
 
 TOWNS = ["Bern", "Lund", "Graz", "Bari", "Oslo", "Metz"]
@@ -50,6 +51,16 @@ def test_both_sides_of_a_pair_have_the_same_placeholders_in_order(prepared: Path
 def test_the_source_alone_decides_in_other_sets(prepared: Path) -> None:
     assert "❶" in (prepared / "dev.src").read_text()
     assert not placeholders((prepared / "dev.tgt").read_text())
+
+
+def test_a_tag_is_no_word_of_its_sentence(tmp_path: Path) -> None:
+    train = write(tmp_path, "train", [(f"Today {a}.", f"Hier {a}.") for a in TOWNS])
+    prepare(
+        [TrainingCorpus(train, tag="NEWS")], tmp_path / "out", src_language="en", tgt_language="fr",
+        bpe=30, copy_names=True, language_check=False,
+    )  # fmt: skip
+    uses = [line.split("\t") for line in (tmp_path / "out" / "names.src").read_text().splitlines()]
+    assert ["Today", "6", "0", "0"] in uses and "NEWS" not in {word for word, *_ in uses}
 
 
 def test_the_manifest_says_so(prepared: Path) -> None:

@@ -135,6 +135,12 @@ def test_what_cannot_be_used_is_refused(change: dict[str, object], message: str)
         checked_corpora([corpus, TrainingCorpus(("x", "y"), "other")])
 
 
+def test_a_name_with_a_hyphen_is_given_once_too() -> None:
+    corpora = [TrainingCorpus(PAIR, "common-crawl"), TrainingCorpus(("x", "y"), "common-crawl")]
+    with pytest.raises(ConfigError, match="two corpora have the same name, common-crawl"):
+        checked_corpora(corpora)
+
+
 def test_tags_are_given_by_name() -> None:
     corpora = [TrainingCorpus(PAIR), TrainingCorpus(("b.tmx",), "web")]
     tagged = with_tags(corpora, [("a", "<a>")])

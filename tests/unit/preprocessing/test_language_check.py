@@ -178,3 +178,7 @@ def test_one_file_for_both_sides_is_refused(tmp_path: Path) -> None:
         prepare(PrepareSettings(text=EN_FR), tmp_path / "out", files)
     manifest = prepare(PrepareSettings(text=EN_FR), tmp_path / "out", files, language_check=False)
     assert manifest["splits"]["train"]["pairs"] == 9
+
+
+def test_running_text_of_a_script_without_blanks_is_found_in_linear_time() -> None:
+    assert language_check._running_text("水" * 300_000) == "水" * 300_000

@@ -73,6 +73,15 @@ def test_the_log_names_the_languages_and_those_without_rules_once(
     assert caplog.text.count("Moses has no rules for this language") == 1
 
 
+@pytest.mark.parametrize("tag", ["xx", "xx-Latn", "iw"])
+def test_a_tag_of_an_older_model_that_is_no_language_is_its_own_name(
+    tag: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, logger="nmtkit"):
+        log_languages(TextConfig(src_language=tag, tgt_language="de"))
+    assert f"{tag} ({tag}) to German (de)" in caplog.text
+
+
 def test_the_log_is_silent_about_rules_of_tokenised_text(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, logger="nmtkit"):
         log_languages(TextConfig(src_language="ka", tgt_language="de", tokenized=True))

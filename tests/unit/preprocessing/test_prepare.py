@@ -55,6 +55,13 @@ def train(tmp_path: Path) -> Files:
     return write(tmp_path, "train", PAIRS)
 
 
+def test_the_language_rule_takes_other_codes_of_a_language(train: Files, tmp_path: Path) -> None:
+    pytest.importorskip("py3langid")
+    text = TextConfig(src_language="eng", tgt_language="fra")
+    manifest = prepare(PrepareSettings(text=text, rules={"language": 0.9}), tmp_path / "out", train)
+    assert manifest["text"]["src_language"] == "en"
+
+
 def content(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 

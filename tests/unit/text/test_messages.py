@@ -24,3 +24,8 @@ def test_variants_have_their_texts_and_numbers() -> None:
 )
 def test_a_variant_stands_for_a_message(message: str, text: str) -> None:
     assert plain_message(message) == text
+
+
+def test_time_grows_with_the_length() -> None:
+    word = "水" * 300_000
+    assert plain_message(f"{{n, plural, other {{{word}}}}}") == word

@@ -8,6 +8,7 @@ import pytest
 
 from nmtkit.config import TextConfig
 from nmtkit.errors import DataError
+from nmtkit.text.names import Names
 from nmtkit.text.pipeline import TextPipeline
 from nmtkit.text.subword.bpe import BPE
 from nmtkit.text.subword.sentence_piece import SentencePiece
@@ -115,6 +116,19 @@ def test_words_stand_alone_without_subwords() -> None:
     pipeline = TextPipeline("de", TextConfig(), None)
     assert pipeline.phrase_tokens("das Haus") == [["das", "Haus"]]
     assert pipeline.word_boundaries(["das"]) == [(False, True)]
+
+
+@pytest.mark.parametrize("phrase", ["", " ", "\x01"])
+def test_a_phrase_without_words_has_no_tokens(phrase: str) -> None:
+    pipeline = TextPipeline("de", TextConfig(subwords="joint"), BPE([("a", "b")]))
+    assert pipeline.phrase_tokens(phrase) == []
+
+
+def test_the_word_behind_a_tag_begins_the_sentence_and_is_no_name_for_its_capital() -> None:
+    names, text = Names({}), TextConfig(subwords="joint", copy_names=True)
+    pipeline = TextPipeline("en", text, BPE([]), tags=("NEWS",), names=names)
+    for line in ("Yesterday in Bern", "NEWS Yesterday in Bern"):
+        assert pipeline.find_names(line) == ["Bern"]
 
 
 SPACES = [c for c in map(chr, range(0x110000)) if unicodedata.category(c) == "Zs"]
