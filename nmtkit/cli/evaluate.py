@@ -12,7 +12,7 @@ from nmtkit.cli.bucket_options import TokenizerName, bucket_options, comparison_
 from nmtkit.cli.command import FILES, TEXT, declare_command, group, option
 from nmtkit.cli.console import warn
 from nmtkit.cli.old_spellings import Renamed
-from nmtkit.cli.rules import exclusive, needs
+from nmtkit.cli.rules import exclusive, needs, one_stdin
 from nmtkit.cli.shared_options import (
     FILE,
     force_option,
@@ -47,6 +47,7 @@ USE_SOURCE = ("--by", "--no-unk", "--length")
             needs(name, *USE_SOURCE)
             for name in ("--source", "--src-language", "--src-vocab", "--tgt-vocab")
         ),
+        one_stdin("HYP", "REF", "--reference", "--source", "--src-vocab", "--tgt-vocab"),
     ],
     renamed=[
         Renamed("--tokenize {LANG}", "--tgt-language {LANG}", values="(?!zh)[a-z]{2}"),
