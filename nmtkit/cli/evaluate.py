@@ -4,6 +4,7 @@ import json
 import logging
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -224,6 +225,10 @@ def _compare(
     from nmtkit.io.text_content import shown_name
     from nmtkit.progress_bar import ProgressBar
 
+    if options["plot"]:
+        from nmtkit.report.figure_io import check_figure_path
+
+        check_figure_path(Path(options["plot"]), force)
     files = {options["name"] or shown_name(hypotheses): hypotheses}
     for system, file in options["systems"]:
         if system in files:

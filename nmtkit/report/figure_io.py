@@ -69,10 +69,12 @@ def write_figure(
 
 
 def check_figure_path(path: Path, force: bool) -> None:
-    """Raise if no figure may be written to a path; call it before expensive work.
+    """Raise if no figure can be written to a path; call it before expensive work.
 
+    :raises NmtkitError: Matplotlib is not installed.
     :raises OutputError: The suffix is unknown, or the file exists.
     """
+    check_matplotlib()
     if path.suffix.lower() not in METADATA:
         raise OutputError(f"{path}: unknown figure format; use .png, .svg or .pdf")
     if path.exists() and not force:

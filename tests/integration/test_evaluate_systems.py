@@ -233,6 +233,12 @@ def test_warnings_concern_only_the_metrics_computed(run: Run) -> None:
     assert warnings.count("sacreBLEU's BLEU, chrF and TER are meant for raw text") == 1
 
 
+def test_a_plot_that_cannot_be_written_is_refused_before_anything_is_read(run: Run) -> None:
+    pytest.importorskip("matplotlib")
+    result = run("missing", "ref", "--by", "length", "--source", "src", "--plot", "a.gif", status=1)
+    assert "a.gif: unknown figure format" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
