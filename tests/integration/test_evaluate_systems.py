@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from nmtkit.cli.main import cli
+from nmtkit.columns import columns
 from nmtkit.evaluation.metrics import tokenized_bleu
 from nmtkit.text.tokenizer import Tokenizer
 from tests.integration.evaluate_output import figures, signatures
@@ -215,6 +216,12 @@ def test_a_figure_of_each_kind(run: Run, tmp_path: Path) -> None:
     assert "rank.svg: exists already; use --force" in again.stderr and not again.stdout
     forced = [*BOTH, *BLEU, "--by", "length", "--of", "reference", "--plot", "rank.svg", "--force"]
     assert run(*forced).stdout
+
+
+def test_wide_characters_and_accents_do_not_break_the_columns(run: Run) -> None:
+    names = ["--name", "\u7ffb\u8a33", "--system", "cafe\u0301", "bad"]
+    wide, accented = run("good", "ref", *names, *BLEU, "--bootstrap", "0").stdout.split("\n")[:2]
+    assert columns(wide) == columns(accented)
 
 
 def test_stdin_is_one_of_the_systems(run: Run) -> None:
