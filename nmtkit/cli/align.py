@@ -13,7 +13,7 @@ import click
 from nmtkit.cli.command import FILES, declare_command, group, option
 from nmtkit.cli.console import line_bar, terminal_width, warn
 from nmtkit.cli.old_spellings import Renamed
-from nmtkit.cli.rules import different_files, excludes, exclusive, needs
+from nmtkit.cli.rules import different_files, excludes, exclusive, needs, one_stdin
 from nmtkit.cli.shared_options import (
     FILE,
     FOLDER,
@@ -59,6 +59,7 @@ NEED_WEIGHTS = ("--soft", "--show", "--plot", "--lexicon")
         needs("--format", "--plot"),
         needs("--json", "--gold", because="--soft writes alignments as JSON"),
         different_files("--output", "--lexicon"),
+        one_stdin("SRC", "TGT", "--gold"),
     ],
     renamed=[
         Renamed("--structure", "--composition"),

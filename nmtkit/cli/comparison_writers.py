@@ -154,8 +154,7 @@ def _overall_table(comparison: "Comparison") -> str:
         names = [LENGTH_RATIO, _short(system)] if several else [LENGTH_RATIO]
         for ratio in _length_ratio(scores):
             rows.append([*names, *ratio])
-    columns = len(rows[0])
-    return _align_columns(rows, left={0, columns - 1, 1 if several else 0})
+    return _align_columns(rows, left={0, len(rows[0]) - 1, 1 if several else 0})
 
 
 def _short(name: str) -> str:
@@ -197,8 +196,10 @@ def _bucket_table(buckets: Sequence["BucketResult"], measure: str, systems: Sequ
 
 
 def _width(text: str) -> int:
-    """Return the length of the longest line."""
-    return max(map(len, text.split("\n")))
+    """Return the width of the widest line."""
+    from nmtkit.columns import columns
+
+    return max(map(columns, text.split("\n")))
 
 
 def _one_cell_a_line(rows: Sequence[Sequence[str]], titles: Sequence[str], labels: int = 1) -> str:
@@ -248,14 +249,16 @@ def _group_by_bucketing(comparison: "Comparison") -> Iterable[list["BucketResult
 
 def _align_columns(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> str:
     """Align columns, those in `left` to the left and the others to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    from nmtkit.columns import columns
+
+    widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:
-        cells = [
-            f"{cell:{width}}" if number in left else f"{cell:>{width}}"
-            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
+        padded = []
+        for number, (cell, width) in enumerate(zip(row, widths, strict=True)):
+            space = " " * (width - columns(cell))
+            padded.append(cell + space if number in left else space + cell)
+        lines.append("  ".join(padded).rstrip())
     return "\n".join(lines)
 
 

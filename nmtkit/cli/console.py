@@ -42,13 +42,20 @@ def warn(message: str) -> None:
     LOGGER.warning("%s", message)
 
 
-def line_bar(label: str, unit: str, inputs: Sequence[str], output: str | None = "-") -> "LineBar":
+def line_bar(
+    label: str,
+    unit: str,
+    inputs: Sequence[str],
+    output: str | None = "-",
+    has_total: bool = True,
+) -> "LineBar":
     """Return a progress bar over the lines of files, whose number is counted first if it is quick.
 
     Nothing is drawn where results appear on the same terminal, or lines are typed.
 
     :param inputs: files with one line for each thing that is counted; the first is read.
     :param output: file of the results; None: they are not written line by line.
+    :param has_total: False: what is counted are not the lines of the files.
     """
     from nmtkit.io.inputs import is_terminal
     from nmtkit.io.lines import count_lines
@@ -59,7 +66,7 @@ def line_bar(label: str, unit: str, inputs: Sequence[str], output: str | None = 
         return HiddenBar()
     from nmtkit.progress_bar import ProgressBar
 
-    return ProgressBar(label, unit, count_lines(inputs[0]) if inputs else None)
+    return ProgressBar(label, unit, count_lines(inputs[0]) if inputs and has_total else None)
 
 
 class HiddenBar:

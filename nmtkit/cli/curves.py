@@ -71,7 +71,10 @@ def command(
     """
     from nmtkit.io.lines import open_output
     from nmtkit.report.curves import format_table, plot_curves, read_curves, records_of
+    from nmtkit.report.figure_io import check_figure_path
 
+    if plot:
+        check_figure_path(plot, force)
     curves = read_curves([*folders, *models])
     if output or not plot:
         with open_output(output or "-", force) as results:

@@ -4,6 +4,7 @@ import json
 import logging
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +13,7 @@ from nmtkit.cli.bucket_options import TokenizerName, bucket_options, comparison_
 from nmtkit.cli.command import FILES, TEXT, declare_command, group, option
 from nmtkit.cli.console import warn
 from nmtkit.cli.old_spellings import Renamed
-from nmtkit.cli.rules import exclusive, needs
+from nmtkit.cli.rules import exclusive, needs, one_stdin
 from nmtkit.cli.shared_options import (
     FILE,
     force_option,
@@ -47,6 +48,7 @@ USE_SOURCE = ("--by", "--no-unk", "--length")
             needs(name, *USE_SOURCE)
             for name in ("--source", "--src-language", "--src-vocab", "--tgt-vocab")
         ),
+        one_stdin("HYP", "REF", "--reference", "--source", "--src-vocab", "--tgt-vocab"),
     ],
     renamed=[
         Renamed("--tokenize {LANG}", "--tgt-language {LANG}", values="(?!zh)[a-z]{2}"),
@@ -223,6 +225,10 @@ def _compare(
     from nmtkit.io.text_content import shown_name
     from nmtkit.progress_bar import ProgressBar
 
+    if options["plot"]:
+        from nmtkit.report.figure_io import check_figure_path
+
+        check_figure_path(Path(options["plot"]), force)
     files = {options["name"] or shown_name(hypotheses): hypotheses}
     for system, file in options["systems"]:
         if system in files:

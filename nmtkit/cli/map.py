@@ -40,7 +40,7 @@ from nmtkit.cli.shared_options import FILE, FloatRange, force_option, output_opt
     ),
     option(
         "--seed",
-        type=click.IntRange(min=0),
+        type=click.IntRange(min=0, max=(1 << 32) - 1),
         metavar="N",
         common=True,
         help="Seed of t-SNE.  [default: 1]",

@@ -5,6 +5,7 @@ import json
 import click
 
 from nmtkit.cli.command import FILES, HARDWARE, declare_command, group, option
+from nmtkit.cli.rules import one_stdin
 from nmtkit.cli.shared_options import (
     FILE,
     FOLDER,
@@ -19,7 +20,7 @@ from nmtkit.cli.shared_options import (
 from nmtkit.cli.startup import configure_threads, importing
 
 
-@declare_command()
+@declare_command(rules=[one_stdin("--train", "--dev")])
 @click.argument("model", type=FOLDER)
 @group(
     FILES,

@@ -130,11 +130,14 @@ def command(
     with contextlib.ExitStack() as stack:
         from nmtkit.io.lines import open_binary_output, open_output
 
+        unit = "sentences" if document.format else "lines"
+        bar = stack.enter_context(
+            line_bar("translate", unit, [source], output, has_total=not document.format)
+        )
         if document.format:
             target = path_on_rank_0(output or os.devnull)
             translated = stack.enter_context(open_binary_output(target, force))
             output = ""
-        bar = stack.enter_context(line_bar("translate", "lines", [source], output))
         streams = Outputs(
             *(
                 stack.enter_context(open_output(path_on_rank_0(path or os.devnull), force))
@@ -152,6 +155,7 @@ def command(
         if confidence.are_wanted:
             translator = translator.with_confidence(reverse, models.models[0])
         if document.format:
+            bar.follow(translator.lines_done.count)
             document.translate(source, translator, protect, translated, process_group)
             return
         lines = LineStream(source)

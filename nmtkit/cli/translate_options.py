@@ -75,7 +75,11 @@ RULES: list[Rule] = [
     exclusive("--sample", "--terms", because="terms are for search"),
     exclusive("--sample", "--prefix", because="prefixes are for search"),
     *excludes("--prefix", "--markup", "--protect", because="they are put back afterwards"),
-    one_stdin("INPUT", "--prefix"),
+    one_stdin(
+        "INPUT",
+        *("--prefix", "--terms", "--protect", "--replace-unk", "--candidates"),
+        "--segment-lengths",
+    ),
     *excludes("--sample", "--markup", "--protect", because="samples are not aligned"),
     *excludes("--tokenized", "--markup", "--protect", because="they are found in raw text"),
     *excludes("--replace-unk", "--markup", "--protect", because="unknown words are aligned, too"),

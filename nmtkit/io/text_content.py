@@ -164,9 +164,7 @@ def check_text(head: bytes, name: str, complete: bool = False) -> None:
         raise DataError(f"{shown_name(name)}: looks like {what}; {remedy.replace('FILE', name)}")
     if markup := _MARKUP.match(head[:200]):
         kind = _MARKUP_KINDS[str(markup.lastgroup)]
-        logger.warning(
-            "%s: looks like %s; it is read as lines of plain text", shown_name(name), kind
-        )
+        log_once(name, f"looks like {kind}; it is read as lines of plain text", logging.WARNING)
 
 
 def describe(head: bytes, complete: bool = False) -> tuple[str, str] | None:

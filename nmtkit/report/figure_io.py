@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nmtkit.errors import NmtkitError, OutputError
+from nmtkit.errors import NmtkitError, OutputError, counted
 from nmtkit.extras import install_command
 from nmtkit.io.atomic import atomic_file
 from nmtkit.report.figure_text import describe_lines, label_svg, replace_control_characters
@@ -23,6 +23,7 @@ log = logging.getLogger("nmtkit")
 FONT = "DejaVu Sans"  # ships with matplotlib: the same figure on every machine, with accents
 LAST_RESORT_FONT = "Last Resort"  # fonts of this name draw a box for every character
 MAX_LABEL_CHARACTERS = 40  # maximum length of a word in a figure
+MAX_NAMED_CHARACTERS = 20  # of those that no font has, in the log
 DOTS_PER_INCH = 150
 MAX_VECTOR_DOTS = 1000  # dots beyond this number are rasterized in SVG and PDF
 
@@ -69,10 +70,12 @@ def write_figure(
 
 
 def check_figure_path(path: Path, force: bool) -> None:
-    """Raise if no figure may be written to a path; call it before expensive work.
+    """Raise if no figure can be written to a path; call it before expensive work.
 
+    :raises NmtkitError: Matplotlib is not installed.
     :raises OutputError: The suffix is unknown, or the file exists.
     """
+    check_matplotlib()
     if path.suffix.lower() not in METADATA:
         raise OutputError(f"{path}: unknown figure format; use .png, .svg or .pdf")
     if path.exists() and not force:
@@ -194,4 +197,7 @@ def _log_missing_glyphs(words: Sequence[str]) -> None:
     """Log the characters that no font has; the figure shows them as boxes."""
     _, missing = _choose_fonts(frozenset("".join(words)))
     if missing:
-        log.warning("no installed font has %s", " ".join(map(ascii, sorted(missing))))
+        named = " ".join(map(ascii, sorted(missing)[:MAX_NAMED_CHARACTERS]))
+        others = len(missing) - MAX_NAMED_CHARACTERS
+        more = f" and {counted(others, 'other character')}" if others > 0 else ""
+        log.warning("no installed font has %s%s", named, more)

@@ -68,16 +68,14 @@ def place_labels(
     axes_box = np.array(axes.get_window_extent().extents)
     dots = axes.transData.transform(positions)
     sparse = len(texts) <= MAX_SPARSE_TEXTS
-    occupied = [np.array(text.get_window_extent(renderer).extents) for text in obstacles]
+    labels = [np.array(text.get_window_extent(renderer).extents) for text in obstacles]
+    occupied = np.array(labels).reshape(-1, 4)
     if sparse:
-        occupied += [
-            np.array([x, y, x, y]) + DOT_RADIUS_POINTS * pixels_per_point * _OUTWARD
-            for x, y in dots
-        ]
+        radius = DOT_RADIUS_POINTS * pixels_per_point * _OUTWARD
+        occupied = np.vstack([occupied, np.hstack([dots, dots]) + radius])
     padding = pixels_per_point * (np.zeros(4) if sparse else DENSE_PADDING_POINTS * _OUTWARD)
     line_height = _size(renderer, "lp", properties)[1]  # matplotlib's minimum height of a text
     background: dict[str, Any] = {} if sparse else {"bbox": LABEL_BACKGROUND}
-    labels = occupied[: len(obstacles)]
     rings = next((rings for count, rings in MAX_RINGS if len(texts) <= count), 1)
     drawn = [axes.transData.transform(np.array(line)) for line in lines]
     labelled = []
@@ -93,7 +91,7 @@ def place_labels(
                 and not any(_crosses(line, box) for line in drawn)
                 and not any(_crosses(leader[0], label) for label in labels if leader)
             ):
-                occupied.append(box)
+                occupied = np.vstack([occupied, box])
                 labels.append(box)
                 drawn += leader
                 labelled.append(index)
@@ -129,10 +127,11 @@ def _inside(box: Box, axes_box: Box) -> bool:
     return bool((box[:2] >= axes_box[:2]).all() and (box[2:] <= axes_box[2:]).all())
 
 
-def _overlaps(box: Box, obstacles: Sequence[Box]) -> bool:
-    if not obstacles:
-        return False
-    occupied = np.stack(obstacles)
+def _overlaps(box: Box, occupied: Box) -> bool:
+    """Return True if a box overlaps one of others.
+
+    :param occupied: Shape: [boxes, 4].
+    """
     return bool(((box[:2] < occupied[:, 2:]) & (box[2:] > occupied[:, :2])).all(axis=1).any())
 
 

@@ -25,7 +25,6 @@ from nmtkit.report.figure_io import (
     FONT,
     MAX_VECTOR_DOTS,
     check_figure_path,
-    check_matplotlib,
     default_style,
     font_families,
     new_figure,
@@ -115,7 +114,6 @@ def check_map(plot: Path | None, method: str | None, zooms: int, force: bool) ->
     :raises OutputError: The figure's suffix is unknown, or the file exists.
     """
     if plot:
-        check_matplotlib()
         check_figure_path(plot, force)
     if method == "tsne":
         check_sklearn()

@@ -62,7 +62,7 @@ def _row(kind: str, label: str, text: str, language: str, below: str = "") -> st
 
 def _text(line: "TokenizedLine", states: Sequence[int], classes: dict[int, str]) -> str:
     """Return a line with its words marked by their states."""
-    joined = positions_without_space(line.text, line.words) or []
+    joined = set(positions_without_space(line.text, line.words) or ())
     parts = []
     for index, word in enumerate(line.words):
         space = "" if index in joined or not index else " "
@@ -87,7 +87,7 @@ def _omissions(
 
 def _unmatched_runs(line: "TokenizedLine", states: Sequence[int]) -> Iterator[str]:
     """Yield sequences of unmatched words, without punctuation marks."""
-    joined = positions_without_space(line.text, line.words) or []
+    joined = set(positions_without_space(line.text, line.words) or ())
     words = enumerate(zip(line.words, states, strict=False))
     for state, run in groupby(words, key=lambda entry: entry[1][1]):
         named = [(place, word) for place, (word, _) in run if any(map(str.isalnum, word))]

@@ -157,7 +157,8 @@ def _encode_line(line: "TokenizedLine") -> list[Any]:
 
 def _joined_text(words: Sequence[str], joined: Sequence[int]) -> str:
     """Return the text that the page reconstructs from words."""
-    spaces = ["" if index in joined or not index else " " for index in range(len(words))]
+    without = {0, *joined}
+    spaces = ["" if index in without else " " for index in range(len(words))]
     return "".join(space + word for space, word in zip(spaces, words, strict=True))
 
 

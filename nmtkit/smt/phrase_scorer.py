@@ -95,6 +95,7 @@ class PhraseScorer:
         :raises ModelError: a model gives log-probabilities that are not numbers.
         :raises DataError: a pair is too long for its alignment to fit in memory.
         """
+        self._original_scores = 0
         for window in windows(pairs, self._window):
             self._original_scores = self._original_scores or len(window[0].scores)
             for pair, values in zip(window, self._new_scores(window), strict=True):

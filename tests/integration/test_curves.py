@@ -45,7 +45,8 @@ def test_several_models_in_one_figure(
     plot = ["curves", model, language_model, "--plot", picture, "--x-axis", axis]
     assert nmtkit(*plot).stdout == ""
     assert picture.read_bytes().startswith(b"%PDF")
-    assert "exists already" in nmtkit(*plot, status=1).stderr
+    assert "exists already" in nmtkit(*plot, "-o", tmp_path / "curves.tsv", status=1).stderr
+    assert not (tmp_path / "curves.tsv").exists()
     nmtkit(*plot, "--force", "-o", tmp_path / "curves.tsv")
     assert {line.split("\t")[0] for line in (tmp_path / "curves.tsv").read_text().splitlines()} == {
         "model",

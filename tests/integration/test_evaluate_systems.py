@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from nmtkit.cli.main import cli
+from nmtkit.columns import columns
 from nmtkit.evaluation.metrics import tokenized_bleu
 from nmtkit.text.tokenizer import Tokenizer
 from tests.integration.evaluate_output import figures, signatures
@@ -217,6 +218,12 @@ def test_a_figure_of_each_kind(run: Run, tmp_path: Path) -> None:
     assert run(*forced).stdout
 
 
+def test_wide_characters_and_accents_do_not_break_the_columns(run: Run) -> None:
+    names = ["--name", "\u7ffb\u8a33", "--system", "cafe\u0301", "bad"]
+    wide, accented = run("good", "ref", *names, *BLEU, "--bootstrap", "0").stdout.split("\n")[:2]
+    assert columns(wide) == columns(accented)
+
+
 def test_stdin_is_one_of_the_systems(run: Run) -> None:
     result = run("-", "ref", *BLEU, "--system", "bad", "bad", stdin="\n".join(SYSTEMS["good"]))
     assert "stdin" in result.stdout and f"{bleu('good'):.2f}" in result.stdout
@@ -231,6 +238,12 @@ def test_warnings_concern_only_the_metrics_computed(run: Run) -> None:
     assert run("bad", "ref", *BLEU, "--bootstrap", "5").stderr == ""
     warnings = run(*BOTH, "--bootstrap", "5").stderr
     assert warnings.count("sacreBLEU's BLEU, chrF and TER are meant for raw text") == 1
+
+
+def test_a_plot_that_cannot_be_written_is_refused_before_anything_is_read(run: Run) -> None:
+    pytest.importorskip("matplotlib")
+    result = run("missing", "ref", "--by", "length", "--source", "src", "--plot", "a.gif", status=1)
+    assert "a.gif: unknown figure format" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,20 @@ def test_translating_a_file_shows_how_far_it_is(
     assert shown.output == "" and len((tmp_path / "out").read_text().splitlines()) == 400
 
 
+def test_a_file_translated_in_place_shows_how_far_it_is(
+    model: Path, lines: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """Its sentences are counted, not its lines, which stood at 0; nor is it read as plain text."""
+    page = tmp_path / "page.html"
+    sentences = lines[0].read_text("utf-8").splitlines()
+    page.write_text("<html>" + "".join(f"<p>{line}</p>\n" for line in sentences), "utf-8")
+    command = ["translate", "-m", model, page, "--format", "html", "-o", tmp_path / "out"]
+    shown = run_in_terminal([*command, "--batch-size", 4], tmp_path / "stdout")
+    assert_clean(shown, 80)
+    assert any(re.match(r"translate: [1-9]\d* sentences", bar) for bar in bars(shown)), shown.text
+    assert "plain text" not in shown.text
+
+
 COMMANDS: dict[str, tuple[list[object], str]] = {
     "score": (["score", "-m", "MODEL", "SRC", "TGT"], r"score: \d+ of 400 lines"),
     "align": (["align", "-m", "MODEL", "SRC", "TGT"], r"align: \d+ of 400 pairs"),

@@ -117,6 +117,7 @@ def test_without_sklearn_nothing_is_read(
         ["map", "v.tsv", "--zoom", "a"],
         ["map", "v.tsv", "--plot", "a.png", "--nearest", 5],
         ["map", "v.tsv", "--seed", 0],
+        ["map", "v.tsv", "--method", "tsne", "--seed", 1 << 32],
         ["map", "v.tsv", "--method", "pca", "--perplexity", 5],
     ],
 )

@@ -142,12 +142,15 @@ function filters() {
   return tests;
 }
 
+// Tokens of an output with </s>; words, if its word scores were left out for the page's size.
+const tokenCount = (output) => output[4].length / 2 || wordsOf(output[0]).length + 1;
+
 function sortValue(key, number) {
   const [name, first, second] = key.split(":");
   const [source, , outputs] = sentences[number];
   if (name === "length") return wordsOf(source).length;
   if (name === "quality") return outputs[first][1];
-  if (name === "score") return outputs[first][2] / (outputs[first][4].length / 2 || 1);
+  if (name === "score") return outputs[first][2] / tokenCount(outputs[first]);
   if (name === "difference") return outputs[second][1] - outputs[first][1];
   return number;
 }

@@ -13,6 +13,7 @@ from nmtkit.cli.main import cli
 from nmtkit.cli.rules import (
     Rule,
     at_least_one,
+    check,
     check_pipes,
     different_files,
     excludes,
@@ -95,6 +96,27 @@ def test_rules_name_options_that_the_command_has(path: tuple[str, ...]) -> None:
     for rule in COMMANDS[path].rules:
         for name in rule.names:
             assert parameter_named(COMMANDS[path], name.split()[0])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "translate -m model --terms -",
+        "translate -m model --protect placeholders --protect -",
+        "translate -m model --replace-unk -",
+        "translate -m model --candidates -",
+        "translate -m model --segment random --segment-lengths -",
+        "align -m model - test.fr --gold -",
+        "evaluate - test.fr --by unknown --source test.en --src-vocab -",
+        "optimize model --train - a.fr --dev - b.fr",
+    ],
+)
+def test_stdin_is_not_read_twice(line: str) -> None:
+    """What is read after the first reading would be empty."""
+    name, *words = line.split()
+    with COMMANDS[name,].make_context(name, words) as context:
+        with pytest.raises(click.UsageError, match="stdin .* can be only one of"):
+            check(COMMANDS[name,].rules, context)
 
 
 def test_only_files_are_taken_for_pipes(tmp_path, monkeypatch) -> None:

@@ -39,6 +39,12 @@ def test_missing_characters_come_from_the_fonts_with_most_of_them(installed):
     assert figure_io.font_families([NOWHERE]) == ["DejaVu Sans"]
 
 
+def test_only_some_of_many_missing_characters_are_named(caplog):
+    figure_io._log_missing_glyphs([chr(ord(NOWHERE) - n) for n in range(3000)])
+    assert len(caplog.text) < 500
+    assert "and 2,980 other characters" in caplog.text
+
+
 def test_an_installed_font_is_used_without_warnings(tmp_path, caplog):
     """Matplotlib ships mathematical fonts, which have characters that DejaVu Sans lacks."""
     others = frozenset().union(*figure_io._installed_fonts().values())

@@ -116,6 +116,8 @@ def test_moses_lines_name_the_changes_of_moses_ini(make_model, table):
     message = scorer.moses_lines("out.gz")
     assert "num-features=5; in" in scorer.moses_lines("-")
     assert "empty" in PhraseScorer([make_model(1)]).moses_lines("-")
+    list(scorer.lines([]))
+    assert "empty" in scorer.moses_lines("out.gz")
     logs = PhraseScorer([make_model(1)], logs=True)
     list(logs.lines(read_phrase_table(table)))
     assert "Moses, which takes logarithms itself" in logs.moses_lines("out.gz")
