@@ -350,24 +350,21 @@ class WindowSearch:
             )
         if not alignments and not self.search.coverage_penalty:
             return n_best_lists
-        batch_sources = [window.inputs[number] for number in batch]
-        encoded, lengths = self._ensemble.encode(batch_sources)
-        models = self._ensemble.models
-        same_tokens = [  # models that split the batch into the same tokens as the first model
-            number
-            for number in range(len(models))
-            if all(tokens[number] == tokens[0] for tokens in batch_sources)
-        ]
+        sources = [window.inputs[number] for number in batch]
         from nmtkit.search.alignments import with_alignments
 
-        with torch.inference_mode():
-            aligned = with_alignments(
-                [models[number] for number in same_tokens],
-                [encoded[number] for number in same_tokens],
-                lengths,
-                n_best_lists,
-            )
-        return [window.on_line(number, n) for number, n in zip(batch, aligned, strict=True)]
+        models, aligned = self._ensemble.models, dict[int, NBest]()
+        for same_tokens, rows in _rows_by_models(sources).items():
+            encoded, lengths = self._ensemble.encode([sources[row] for row in rows])
+            with torch.inference_mode():
+                n_bests = with_alignments(
+                    [models[number] for number in same_tokens],
+                    [encoded[number] for number in same_tokens],
+                    lengths,
+                    [n_best_lists[row] for row in rows],
+                )
+            aligned.update(zip(rows, n_bests, strict=True))
+        return [window.on_line(number, aligned[row]) for row, number in enumerate(batch)]
 
     def converted(
         self, window: Window, found: Sequence[NBest], tokenized: bool, copies: int = 1
@@ -410,3 +407,12 @@ class WindowSearch:
         # Looked for in strict mode, too: what search guarantees is checked on its result.
         absent = self._terms.missing(window.terms[number], hypothesis.words)
         return [term.source for term in absent]
+
+
+def _rows_by_models(sources: Sequence[SourceTokens]) -> dict[tuple[int, ...], list[int]]:
+    """Return the rows of lines by the models that split them into the same tokens as the first."""
+    rows: dict[tuple[int, ...], list[int]] = {}
+    for row, tokens in enumerate(sources):
+        same_tokens = tuple(number for number, own in enumerate(tokens) if own == tokens[0])
+        rows.setdefault(same_tokens, []).append(row)
+    return rows
