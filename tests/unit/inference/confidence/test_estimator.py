@@ -128,6 +128,14 @@ def test_the_reverse_model_is_heard(make_model):
     assert changed and all(changed)
 
 
+def test_the_reverse_model_does_not_read_the_tag_of_a_line(make_model):
+    model = make_model(5, src="<x> a b c d e", tags=("<x>",))
+    reverse = Scorer(Ensemble((make_model(6, src="vwxyz", tgt="abcde"),)))
+    translator = translator_of(model, reverse=reverse)
+    by_option = confidences(translator.with_tag("<x>"), ["a b c"])
+    assert_close(confidences(translator, ["<x> a b c"]), by_option)
+
+
 def test_models_without_attention_have_confidences(make_model):
     model = make_model(1, sizes=RNNencConfig(embedding=6, hidden=8, maxout=4))
     assert all(0 < one[0][0] <= 1 for one in confidences(translator_of(model), LINES))
