@@ -22,12 +22,14 @@ from nmtkit.search.forced_prefix import chain
 from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.search.next_token import NextTokenScorer, scorer_of
 from nmtkit.special_symbols import EOS
+from nmtkit.text.characters import mark_ranges
 from nmtkit.text.scripts import unspaced_characters
 
 SPARE_BRANCHES = 2
 """Branches besides half as many again as words are wanted: different tokens may begin one word."""
 
-_WORD = re.compile(r"\s*((?:\w[\w'’-]*\w|\w)|\S)")
+_MARKS = mark_ranges()
+_WORD = re.compile(rf"\s*([\w{_MARKS}](?:[\w{_MARKS}'’-]*[\w{_MARKS}])?|\S[{_MARKS}]*)")
 
 
 class Alternative(NamedTuple):

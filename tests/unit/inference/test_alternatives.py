@@ -88,6 +88,14 @@ def test_a_translation_may_end_after_the_prefix(make_model: MakeModel) -> None:
     assert sorted(words) == ["", "w", "x"]
 
 
+def test_words_have_their_combining_marks(make_model: MakeModel) -> None:
+    """A vowel sign is no letter to Python; words that differ behind it are different."""
+    words = "हिन्दी हिंदू e\u0301te\u0301 e\u0301t שָׁלוֹם שָׁלוֹ"
+    translator = Translator(Ensemble((make_model(1, tgt=words),)))
+    found = {one.word for one in translator.alternatives("a b", "", 9)}
+    assert found == set(words.split())
+
+
 def test_candidates_and_settings_count(make_model: MakeModel) -> None:
     class Few:
         def candidates(self, source_tokens: object) -> list[int]:
