@@ -97,6 +97,11 @@ def _window(sources):
     return Window(["a b c"], [[]], sources, sources, 0, [], {}, WindowDone(0, 1))
 
 
+def test_samples_have_no_confidences(make_model):
+    ((one, _),) = translator_of(make_model(1)).sample(["a b"], 2)
+    assert one.confidence is None and one.word_confidences is None
+
+
 def test_an_empty_line_is_certain(make_model):
     assert confidences(translator_of(make_model(1)), ["", " "], 2) == [[(1.0,)], [(1.0,)]]
 
