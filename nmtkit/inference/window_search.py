@@ -80,6 +80,11 @@ class Window(NamedTuple):
         n_best = [with_term_links(one, line.constraints) for one in n_best]
         return n_best if line.annotated is None else [line.annotated.on_line(one) for one in n_best]
 
+    def evidence_on_line(self, number: int, n_best: NBest) -> NBest:
+        """Return hypotheses whose evidence has attention to the tokens of their line."""
+        annotated = self.terms[number].annotated if self.terms else None
+        return n_best if annotated is None else [annotated.evidence_on_line(one) for one in n_best]
+
     def constraints(self, with_terms: bool) -> "Sequence[Constraints]":
         """Return the constraints on translations of each line; nothing if no line has some."""
         if not self.prefixes and not with_terms:
@@ -224,7 +229,9 @@ class WindowSearch:
         n_best_lists = [hypotheses[:n_best] for hypotheses in n_best_lists]
         if self._confidence is None:
             return n_best_lists
-        return self._confidence.observe(self._ensemble, sources, batches, n_best_lists)
+        seen = self._confidence.observe(self._ensemble, window.inputs, batches, n_best_lists)
+        numbers = itertools.chain.from_iterable(batches)
+        return [window.evidence_on_line(*pair) for pair in zip(numbers, seen, strict=True)]
 
     def _search(self, window: Window, batches: Batches, width: int, n_best: int) -> list[NBest]:
         """Search, first without terms; then again where n_best translations lack some.
