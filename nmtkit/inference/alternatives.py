@@ -22,12 +22,17 @@ from nmtkit.search.forced_prefix import chain
 from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.search.next_token import NextTokenScorer, scorer_of
 from nmtkit.special_symbols import EOS
+from nmtkit.text.characters import mark_ranges
 from nmtkit.text.scripts import unspaced_characters
 
 SPARE_BRANCHES = 2
 """Branches besides half as many again as words are wanted: different tokens may begin one word."""
 
-_WORD = re.compile(r"\s*((?:\w[\w'’-]*\w|\w)|\S)")
+_LETTERS = rf"\w{mark_ranges()}"
+_IN_WORD = re.compile(rf"[{_LETTERS}'’-]")
+_WORD = re.compile(
+    rf"\s*(['’-]*[{_LETTERS}](?:{_IN_WORD.pattern}*[{_LETTERS}])?|\S[{mark_ranges()}]*)"
+)
 
 
 class Alternative(NamedTuple):
@@ -146,7 +151,7 @@ def _word_at(text: str, prefix: LinePrefix, branch: Branch) -> str:
     """
     given = prefix.text.text
     start = len(given)
-    while prefix.rest is not None and start and not given[start - 1].isspace():
+    while prefix.rest is not None and start and _IN_WORD.match(given, start - 1):
         start -= 1
     match = _WORD.match(text, start)
     if match is None or branch.tokens[-1] == EOS:

@@ -6,7 +6,8 @@
         print(line.translation.text, [segment.source for segment in line.segments])
 
 Segments are cut between the words of the tokenised line; BPE splits the words of each afterwards.
-The tokenised translations of the segments are joined and detokenised as one line.
+Each is translated behind the tag of its line. The tokenised translations of the segments are joined
+and detokenised as one line.
 
 Departures and readings
 
@@ -24,7 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
-from typing import Unpack
+from typing import NamedTuple, Unpack
 
 from nmtkit.config import SearchSettings, TextConfig
 from nmtkit.errors import ConfigError, DataError, ModelError
@@ -62,11 +63,22 @@ DrawSegments = Callable[[int, int], list[Span]]
 """Function of a line's number of words and a seed that draws its segments."""
 
 
+class TaggedWords(NamedTuple):
+    """The words of a line without its tag, and this tag with a blank after it, or ""."""
+
+    tag: str
+    words: list[str]
+
+    def texts(self, parts: Sequence[Span]) -> list[str]:
+        """Return the text of some parts, each behind the tag."""
+        return [f"{self.tag}{' '.join(self.words[start:end])}" for start, end in parts]
+
+
 @dataclass(frozen=True)
 class Segment:
     """A part of a line that was translated by itself.
 
-    source: the words of the segment, separated by spaces.
+    source: the words of the segment, separated by spaces, without the tag of its line.
     translation: the translation, whose text is tokenised.
     confidence: c_ij; None in random segmentations.
     """
@@ -163,18 +175,25 @@ class Segmenter(ABC):
     ) -> Iterator[Segmented]:
         text = self._translator.ensemble.first.src_text
         for shard in process_group.shards(windows(lines, self.window * process_group.size)):
-            sentences = [text.words(line, tokenized).split() for line in shard.items]
+            pairs = map(text.split_tag, shard.items)
+            sentences = [TaggedWords(tag, text.words(s, tokenized).split()) for tag, s in pairs]
             segmented = self._choose_segments(sentences, first_line + shard.first - 1)
             yield from process_group.gather(
                 [Segmented(self._join(segments, tokenized), segments) for segments in segmented]
             )
 
     @abstractmethod
-    def _choose_segments(self, sentences: list[list[str]], first: int) -> Iterator[list[Segment]]:
+    def _choose_segments(
+        self, sentences: Sequence[TaggedWords], first: int
+    ) -> Iterator[list[Segment]]:
         """Yield the translated segments of each sentence.
 
         :param first: number of the first line, from 1.
         """
+
+    def _plain(self, text: str) -> str:
+        """Return the words of a segment without the tag of its line."""
+        return self._translator.ensemble.first.src_text.split_tag(text)[1]
 
     def _join(self, segments: list[Segment], tokenized: bool) -> Translation:
         """Join the translations of a line's segments."""
@@ -224,15 +243,17 @@ class ConfidentSegmenter(Segmenter):
         """Number of lines to translate together, fewer than usual as each has many spans."""
         return max(1, self._translator.window // self._longest)
 
-    def _choose_segments(self, sentences: list[list[str]], first: int) -> Iterator[list[Segment]]:
+    def _choose_segments(
+        self, sentences: Sequence[TaggedWords], first: int
+    ) -> Iterator[list[Segment]]:
         for group in _group_by_spans(sentences, self._longest):
-            span_texts = [_span_texts(words, self._longest) for words in group]
+            span_texts = [_span_texts(sentence, self._longest) for sentence in group]
             unique_texts = dict.fromkeys(text for texts in span_texts for text in texts.values())
             best = self._best_translations(list(unique_texts))
-            for words, texts in zip(group, span_texts, strict=True):
+            for (_, words), texts in zip(group, span_texts, strict=True):
                 confidences = {span: best[text][1] for span, text in texts.items()}
                 best_spans = [texts[span] for span in best_segmentation(len(words), confidences)]
-                yield [Segment(text, *best[text]) for text in best_spans]
+                yield [Segment(self._plain(text), *best[text]) for text in best_spans]
 
     def _best_translations(self, texts: list[str]) -> dict[str, ConfidentTranslation]:
         """Find the translation of each span with the highest confidence: eq. (3)."""
@@ -251,7 +272,7 @@ class ConfidentSegmenter(Segmenter):
         """Yield the candidate of each span with the highest confidence."""
         log_qs = self._reverse_scores(texts, n_best_lists)
         for text, candidates in zip(texts, n_best_lists, strict=True):
-            words = len(text.split())
+            words = len(self._plain(text).split())
             confidences = [
                 confidence(candidate.score, words, next(log_qs), self._penalty)
                 for candidate in candidates
@@ -268,7 +289,7 @@ class ConfidentSegmenter(Segmenter):
             return
         to_text = self._translator.ensemble.first.tgt_text.line
         pairs = [
-            (to_text(candidate.named_tokens, tokenized=True), text)
+            (to_text(candidate.named_tokens, tokenized=True), self._plain(text))
             for text, candidates in zip(texts, n_best_lists, strict=True)
             for candidate in candidates
         ]
@@ -286,15 +307,17 @@ class RandomSegmenter(Segmenter):
         super().__init__(translator)
         self._draw, self._seed = draw, seed
 
-    def _choose_segments(self, sentences: list[list[str]], first: int) -> Iterator[list[Segment]]:
+    def _choose_segments(
+        self, sentences: Sequence[TaggedWords], first: int
+    ) -> Iterator[list[Segment]]:
         texts = [
-            _texts(words, self._draw(len(words), derive_seed(self._seed, number)))
-            for number, words in enumerate(sentences, start=first)
+            sentence.texts(self._draw(len(sentence.words), derive_seed(self._seed, number)))
+            for number, sentence in enumerate(sentences, start=first)
         ]
         unique_texts = list(dict.fromkeys(text for line_texts in texts for text in line_texts))
         translations = self._translator.translate(unique_texts, tokenized=True)
         segments = {
-            text: Segment(text, best)
+            text: Segment(self._plain(text), best)
             for text, [best] in zip(unique_texts, translations, strict=True)
         }
         for line_texts in texts:
@@ -357,27 +380,26 @@ def _lengths(line: str, where: str) -> list[int]:
     return lengths
 
 
-def _group_by_spans(sentences: list[list[str]], max_words: int) -> Iterator[list[list[str]]]:
+def _group_by_spans(
+    sentences: Sequence[TaggedWords], max_words: int
+) -> Iterator[list[TaggedWords]]:
     """Yield consecutive sentences that have at most `MAX_SPANS` spans together, or one alone."""
-    group: list[list[str]] = []
+    group: list[TaggedWords] = []
     room = MAX_SPANS
-    for words in sentences:
-        room -= len(words) * max_words
+    for sentence in sentences:
+        size = len(sentence.words) * max_words
+        room -= size
         if group and room < 0:
             yield group
-            group, room = [], MAX_SPANS - len(words) * max_words
-        group.append(words)
+            group, room = [], MAX_SPANS - size
+        group.append(sentence)
     yield group
 
 
-def _span_texts(words: list[str], max_words: int) -> dict[Span, str]:
+def _span_texts(sentence: TaggedWords, max_words: int) -> dict[Span, str]:
     """Return the text of every span of at most `max_words` words."""
-    sentence_spans = spans(len(words), max_words)
-    return dict(zip(sentence_spans, _texts(words, sentence_spans), strict=True))
-
-
-def _texts(words: list[str], parts: Sequence[Span]) -> list[str]:
-    return [" ".join(words[start:end]) for start, end in parts]
+    sentence_spans = spans(len(sentence.words), max_words)
+    return dict(zip(sentence_spans, sentence.texts(sentence_spans), strict=True))
 
 
 def _check_fit(forward: Ensemble, reverse: Ensemble) -> None:

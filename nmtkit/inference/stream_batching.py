@@ -258,16 +258,16 @@ def share_batches(
 
 
 def _raw_windows(path: str | Path, size: int) -> Iterator[list[bytes]]:
-    with _arriving_stream(path) as descriptor:
-        if descriptor is None:
-            yield from windows(read_raw_lines(path), size)
-            return
-        try:
-            yield from arriving_windows(descriptor, size, str(path))
-        except MemoryError as error:
-            raise DataError(f"{path}: {TOO_LONG}") from error
-        except OSError as error:
-            raise unreadable(path, error) from error
+    try:
+        with _arriving_stream(path) as descriptor:
+            if descriptor is None:
+                yield from windows(read_raw_lines(path), size)
+            else:
+                yield from arriving_windows(descriptor, size, str(path))
+    except MemoryError as error:
+        raise DataError(f"{path}: {TOO_LONG}") from error
+    except OSError as error:
+        raise unreadable(path, error) from error
 
 
 @contextlib.contextmanager

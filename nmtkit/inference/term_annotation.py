@@ -37,6 +37,13 @@ class AnnotatedSource(NamedTuple):
             return hypothesis
         return dataclasses.replace(hypothesis, alignment=self._fold(hypothesis.alignment))
 
+    def evidence_on_line(self, hypothesis: Hypothesis) -> Hypothesis:
+        """Return a hypothesis whose evidence, if it has some, is with the tokens of the line."""
+        values, attention = hypothesis.evidence or (None, None)
+        if values is None or attention is None:
+            return hypothesis
+        return dataclasses.replace(hypothesis, evidence=(values, self._fold(attention)))
+
     def _fold(self, alignment: Tensor) -> Tensor:
         columns = torch.tensor([*self.origins, self.length])
         folded = alignment.new_zeros(len(alignment), self.length + 1)

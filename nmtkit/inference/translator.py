@@ -348,6 +348,8 @@ class Translator:
     ) -> Iterator[list[Translation]]:
         """Draw translations of lines from the model's distribution, or one made from it.
 
+        They have no confidences, as translations found by search were calibrated.
+
         :param lines: source text; see `translate`.
         :param n: samples of each line; the same one may come more than once.
         :param seed: the samples of a line depend on the seed and the line's number alone.
@@ -362,6 +364,7 @@ class Translator:
         :return: for each line its samples, in the order drawn; errors: see `translate`.
         """
         translator = self.with_search(**search) if search else self
+        translator = translator.with_features(None)  # which are of what search finds
         from nmtkit.search.sampling import SamplingConfig  # translating starts faster without it
 
         sampling = SamplingConfig(temperature, top_k, top_p)

@@ -80,6 +80,11 @@ class Window(NamedTuple):
         n_best = [with_term_links(one, line.constraints) for one in n_best]
         return n_best if line.annotated is None else [line.annotated.on_line(one) for one in n_best]
 
+    def evidence_on_line(self, number: int, n_best: NBest) -> NBest:
+        """Return hypotheses whose evidence has attention to the tokens of their line."""
+        annotated = self.terms[number].annotated if self.terms else None
+        return n_best if annotated is None else [annotated.evidence_on_line(one) for one in n_best]
+
     def constraints(self, with_terms: bool) -> "Sequence[Constraints]":
         """Return the constraints on translations of each line; nothing if no line has some."""
         if not self.prefixes and not with_terms:
@@ -224,7 +229,9 @@ class WindowSearch:
         n_best_lists = [hypotheses[:n_best] for hypotheses in n_best_lists]
         if self._confidence is None:
             return n_best_lists
-        return self._confidence.observe(self._ensemble, sources, batches, n_best_lists)
+        seen = self._confidence.observe(self._ensemble, window.inputs, batches, n_best_lists)
+        numbers = itertools.chain.from_iterable(batches)
+        return [window.evidence_on_line(*pair) for pair in zip(numbers, seen, strict=True)]
 
     def _search(self, window: Window, batches: Batches, width: int, n_best: int) -> list[NBest]:
         """Search, first without terms; then again where n_best translations lack some.
@@ -350,24 +357,21 @@ class WindowSearch:
             )
         if not alignments and not self.search.coverage_penalty:
             return n_best_lists
-        batch_sources = [window.inputs[number] for number in batch]
-        encoded, lengths = self._ensemble.encode(batch_sources)
-        models = self._ensemble.models
-        same_tokens = [  # models that split the batch into the same tokens as the first model
-            number
-            for number in range(len(models))
-            if all(tokens[number] == tokens[0] for tokens in batch_sources)
-        ]
+        sources = [window.inputs[number] for number in batch]
         from nmtkit.search.alignments import with_alignments
 
-        with torch.inference_mode():
-            aligned = with_alignments(
-                [models[number] for number in same_tokens],
-                [encoded[number] for number in same_tokens],
-                lengths,
-                n_best_lists,
-            )
-        return [window.on_line(number, n) for number, n in zip(batch, aligned, strict=True)]
+        models, aligned = self._ensemble.models, dict[int, NBest]()
+        for same_tokens, rows in _rows_by_models(sources).items():
+            encoded, lengths = self._ensemble.encode([sources[row] for row in rows])
+            with torch.inference_mode():
+                n_bests = with_alignments(
+                    [models[number] for number in same_tokens],
+                    [encoded[number] for number in same_tokens],
+                    lengths,
+                    [n_best_lists[row] for row in rows],
+                )
+            aligned.update(zip(rows, n_bests, strict=True))
+        return [window.on_line(number, aligned[row]) for row, number in enumerate(batch)]
 
     def converted(
         self, window: Window, found: Sequence[NBest], tokenized: bool, copies: int = 1
@@ -410,3 +414,12 @@ class WindowSearch:
         # Looked for in strict mode, too: what search guarantees is checked on its result.
         absent = self._terms.missing(window.terms[number], hypothesis.words)
         return [term.source for term in absent]
+
+
+def _rows_by_models(sources: Sequence[SourceTokens]) -> dict[tuple[int, ...], list[int]]:
+    """Return the rows of lines by the models that split them into the same tokens as the first."""
+    rows: dict[tuple[int, ...], list[int]] = {}
+    for row, tokens in enumerate(sources):
+        same_tokens = tuple(number for number, own in enumerate(tokens) if own == tokens[0])
+        rows.setdefault(same_tokens, []).append(row)
+    return rows

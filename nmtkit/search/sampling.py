@@ -9,7 +9,6 @@ What is drawn from may be made less random: by a temperature, and by leaving out
 probable tokens (top-k, Fan et al. 2018; nucleus, Holtzman et al. 2020).
 """
 
-import itertools
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -87,14 +86,12 @@ class Samples(NamedTuple):
 
     sentences: row of each in the batch. Shape: [B].
     limits: maximum tokens of a sample, `</s>` counted. Shape: [B].
-    uniforms: random numbers in [0, 1), one for each token. Shape: [B, n, steps].
     tokens: the last token. Shape: [B, n].
     finished: True after `</s>`. Shape: [B, n].
     """
 
     sentences: Tensor
     limits: Tensor
-    uniforms: Tensor
     tokens: Tensor
     finished: Tensor
 
@@ -155,16 +152,15 @@ def sample_batch(
         limits = step_limits(lengths, settings.max_length_ratio)
         counts = zip(seeds, limits.tolist(), strict=True)
         uniforms = torch.nn.utils.rnn.pad_sequence(
-            [uniform_numbers(seed, n, limit) for seed, limit in counts], batch_first=True
-        ).transpose(1, 2)  # [B, n, steps]
+            [uniform_numbers(seed, n, limit) for seed, limit in counts]
+        ).to(lengths.device, non_blocking=True)  # [steps, B, n]
         samples = Samples(
             sentences=torch.arange(len(lengths), device=lengths.device),
             limits=limits,
-            uniforms=uniforms.to(lengths.device, non_blocking=True),
             tokens=torch.full((len(lengths), n), BOS, device=lengths.device),
             finished=torch.zeros(len(lengths), n, dtype=torch.bool, device=lengths.device),
         )
-        hypotheses = _draw_all(models, batch, samples, settings, averaging, sampling)
+        hypotheses = _draw_all(models, batch, samples, uniforms, settings, averaging, sampling)
         if not alignments:
             return hypotheses
         return with_alignments(models[:1], batch.encoded[:1], lengths, hypotheses)
@@ -222,11 +218,15 @@ def _draw_all(
     models: Sequence[TranslationModel],
     batch: EncodedBatch,
     samples: Samples,
+    uniforms: Tensor,
     settings: SearchConfig,
     averaging: ModelAveraging,
     sampling: SamplingConfig,
 ) -> list[list[Hypothesis]]:
-    """Draw tokens until all samples are finished or have reached their limit."""
+    """Draw tokens until all samples are finished or have reached their limit.
+
+    :param uniforms: random numbers in [0, 1), one for each token. Shape: [steps, B, n].
+    """
     encoded, lengths = list(batch.encoded), batch.lengths
     layers = [model.output_layer() for model in models]
     scorer = scorer_of(layers, batch.candidates, averaging)
@@ -234,12 +234,12 @@ def _draw_all(
     first = torch.zeros_like(samples.tokens)  # all samples start from their sentence's one state
     states = [state.select_hypotheses(first) for state in states]
     drawn: list[tuple[Samples, Tensor]] = []
-    for step in itertools.count():
+    for step, step_uniforms in enumerate(uniforms):
         readouts, states, _ = predict(models, samples.tokens, states, encoded)
         steps = torch.full_like(samples.sentences, step)
         mask = mask_tokens(steps, samples.tokens, lengths[samples.sentences], settings)
-        uniforms = samples.uniforms[..., step]
-        tokens, scores = draw_tokens(scorer, readouts, mask, uniforms, sampling)
+        numbers = step_uniforms[samples.sentences]
+        tokens, scores = draw_tokens(scorer, readouts, mask, numbers, sampling)
         drawn.append((samples._replace(tokens=tokens), scores))
         samples = samples._replace(tokens=tokens, finished=samples.finished | (tokens == EOS))
         active = (samples.limits > step + 1) & ~samples.finished.all(1)

@@ -83,7 +83,8 @@ class FeatureReader:
         :param found: the hypotheses of each line; none for a line without words.
         """
         kept = [of_line[: len(n)] for n, of_line in zip(found, translations, strict=True)]
-        pairs = [(one.text, line) for line, n in zip(lines, kept, strict=True) for one in n]
+        plain = (model.src_text.split_tag(line)[1] for line in lines)  # what is translated back
+        pairs = [(one.text, line) for line, n in zip(plain, kept, strict=True) for one in n]
         reverse = self._reverse_scores(pairs, tokenized)
         features = (
             [

@@ -24,6 +24,10 @@ CPU_CHUNK = 1 << 18
 DEVICE_CHUNK = 1 << 28
 """Sums of keys and queries held at a time on a GPU, which has memory but no such cache."""
 
+MAX_SUMS = 1 << 26
+"""Sums of one sentence held at a time: 256 MB in float32. Long lines with many hypotheses have more
+than fit into memory."""
+
 
 def attention(query: Tensor, keys: Tensor, v_a: Tensor, src_mask: Tensor) -> Tensor:
     """Compute the attention weights of several queries per sentence.
@@ -51,6 +55,11 @@ def attention_of_doubled(query: Tensor, keys: Tensor, v_a: Tensor, src_mask: Ten
 
 def _energies(query: Tensor, keys: Tensor, v_a: Tensor) -> Tensor:
     """Return e_ij up to a constant; see the top of this file. Shape: [b, k, T_x]."""
+    rows = max(1, MAX_SUMS // keys[0].numel())  # hypotheses at a time
+    if rows < query.size(1):
+        return torch.cat(
+            [_energies(part, keys, v_a) for part in torch.split(query, rows, dim=1)], dim=1
+        )
     sums = query.unsqueeze(2) + keys.unsqueeze(1)  # [b, k, T_x, n']
     return sums.sigmoid_() @ v_a
 

@@ -88,6 +88,24 @@ def test_a_translation_may_end_after_the_prefix(make_model: MakeModel) -> None:
     assert sorted(words) == ["", "w", "x"]
 
 
+@pytest.mark.parametrize(("signs", "begun"), [*itertools.product(["", "(", "x/"], ["w", "'w"])])
+def test_signs_before_the_last_word_are_no_part_of_it(
+    make_model: MakeModel, signs: str, begun: str
+) -> None:
+    """Else all alternatives would have one word, so that only one of them were left."""
+    translator = Translator(Ensemble((make_model(1, tgt="( wa wb wc x , / 'wa 'wb 'wc"),)))
+    found = [one.word for one in translator.alternatives("a b", f"{signs}{begun}", 5)]
+    assert sorted(found) == [f"{begun}{letter}" for letter in "abc"]
+
+
+def test_words_have_their_combining_marks(make_model: MakeModel) -> None:
+    """A vowel sign is no letter to Python; words that differ behind it are different."""
+    words = "हिन्दी हिंदू e\u0301te\u0301 e\u0301t שָׁלוֹם שָׁלוֹ"
+    translator = Translator(Ensemble((make_model(1, tgt=words),)))
+    found = {one.word for one in translator.alternatives("a b", "", 9)}
+    assert found == set(words.split())
+
+
 def test_candidates_and_settings_count(make_model: MakeModel) -> None:
     class Few:
         def candidates(self, source_tokens: object) -> list[int]:

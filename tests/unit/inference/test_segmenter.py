@@ -185,6 +185,19 @@ def test_segments_are_cut_between_words_not_subwords(make_model):
     assert segmented.translation.text == " ".join(texts) and "@@" not in segmented.translation.text
 
 
+def test_each_segment_is_translated_behind_the_tag_of_its_line(make_model, reverse):
+    model = make_model(1, src="<x> <y> a b c d e", tags=("<x>", "<y>"))
+    translator = Translator(Ensemble((model,))).with_tag("<y>")
+    draw = with_random_confidences(2)
+    for make in (
+        lambda one: RandomSegmenter(one, draw),
+        lambda one: ConfidentSegmenter(one, reverse, 2),
+    ):
+        [expected] = make(translator.with_tag("<x>")).segment(["a b c d e"])
+        [actual] = make(translator).segment(["<x> a b c d e"])
+        assert actual == expected and len(actual.segments) > 2
+
+
 def test_a_line_is_detokenised_as_one(make_model):
     translator = Translator(Ensemble((make_model(1, tgt="d' , ( ) w"),)))
     draw = with_random_confidences(1)

@@ -3,6 +3,7 @@
 import gzip
 import os
 import random
+import socket
 import threading
 
 import pytest
@@ -89,6 +90,14 @@ def test_files_and_named_pipes_are_read_alike(tmp_path):
         lines = [line for window in LineStream(tmp_path / name).windows(2) for line in window]
         assert lines == ["one", "two\u2028", "", "last"]
     feeder.join()
+
+
+def test_a_socket_is_no_file_to_read(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("socket")
+        with pytest.raises(DataError, match="socket: cannot be read"):
+            list(LineStream("socket"))
 
 
 def test_a_file_is_read_in_full_windows(tmp_path):

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
+from nmtkit.inference.confidence.estimator import FeatureReader
 from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.term_annotation import annotate, annotated_sources
 from nmtkit.inference.terms import TermFinder
@@ -106,6 +107,20 @@ def test_scores_are_those_of_the_annotated_line(model: LoadedModel) -> None:
     tgt = torch.tensor([[*model.tgt_vocab.ids(translation.tokens), 0]])
     scores = model.model.score(src, torch.ones_like(src).bool(), tgt, torch.ones_like(tgt).bool())
     assert float(scores.log_probs.sum()) == pytest.approx(translation.score, abs=1e-4)
+
+
+def test_confidences_are_by_the_annotated_line(model: LoadedModel) -> None:
+    class Reader(FeatureReader):
+        def rate(self, model, lines, found, translations, tokenized):  # type: ignore
+            self.found = found
+            return translations
+
+    reader = Reader()
+    translator = Translator(Ensemble((model,))).with_terms(Glossary([Term("b", ("y z",))]))
+    (translation,) = next(translator.with_features(reader).translate(["a b c"]))
+    values, attention = reader.found[0][0].evidence
+    assert values[:, 0].tolist() == pytest.approx(translation.word_scores, abs=1e-5)
+    assert attention.shape == (len(values), len(translation.src_tokens) + 1)
 
 
 def test_soft_terms_and_samples_are_told_to_the_model_too(model: LoadedModel) -> None:

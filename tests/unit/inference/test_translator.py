@@ -316,6 +316,16 @@ def test_an_ensemble_replaces_unknown_words_by_its_mean_alignment(make_model):
     assert not any("<unk>" in t.text for t in samples)
 
 
+def test_alignments_of_an_ensemble_do_not_depend_on_other_lines(make_model):
+    """The second model splits `ab` into pieces, and reads `a b` as the first does."""
+    words = make_model(1, src="ab a b")
+    pieces = make_model(2, src="ab a b", bpe=BPE([]))
+    translator = Translator(Ensemble((words, pieces)))
+    [alone] = translator.translate(["a b"], alignments=True)
+    [beside, _] = translator.translate(["a b", "ab"], alignments=True)
+    torch.testing.assert_close(beside[0].alignment, alone[0].alignment)
+
+
 def test_samples_depend_on_the_seed_and_the_line_number(translator, make_model):
     lines = random_lines(90)
     tokens = [[t.tokens for t in samples] for samples in translator.sample(lines, n=2, seed=3)]

@@ -100,6 +100,21 @@ def test_alignment_is_the_same_in_pieces(model, monkeypatch):
     torch.testing.assert_close(model.align(query, encoded), whole)
 
 
+def test_attention_of_many_hypotheses_holds_the_sums_of_a_few(model, monkeypatch):
+    """1,000 samples of a line of 2,000 tokens have sums of 8 GB."""
+    encoded, query = model.encode(*pad(SOURCES)), torch.randn(3, 5, 4, dtype=torch.float64)
+    whole, widths, sigmoid_ = model.align(query, encoded), [], torch.Tensor.sigmoid_
+
+    def recorded(sums):
+        widths.append(sums.size(1))
+        return sigmoid_(sums)
+
+    monkeypatch.setattr(torch.Tensor, "sigmoid_", recorded)
+    monkeypatch.setattr(attention, "MAX_SUMS", 2 * encoded.keys[0].numel())
+    torch.testing.assert_close(model.align(query, encoded), whole)
+    assert max(widths, default=0) <= 2
+
+
 def test_each_step_gives_the_reference_state_alignment_and_probabilities(model):
     expected = expected_positions(model)
     for row, (source, target) in enumerate(zip(SOURCES, TARGETS, strict=True)):

@@ -15,6 +15,7 @@ from nmtkit.config import SearchConfig
 from nmtkit.data.batch import pad
 from nmtkit.errors import ConfigError, ModelError
 from nmtkit.models.base import log_probs
+from nmtkit.search import sampling as driver
 from nmtkit.search.batch_queue import EncodedBatch, source_lengths
 from nmtkit.search.beam import beam_search
 from nmtkit.search.sampling import SamplingConfig, draw, sample, sample_batch
@@ -54,6 +55,21 @@ def test_another_seed_gives_other_samples(prefix_model, sources):
     model = prefix_model(4, words=9)
     drawn = [sample([model], *pad([sources[3]]), SETTINGS, 5, [seed])[0] for seed in (1, 1, 2)]
     assert [h.ids for h in drawn[0]] == [h.ids for h in drawn[1]] != [h.ids for h in drawn[2]]
+
+
+def test_what_is_kept_of_each_step_is_that_of_its_tokens_alone(prefix_model, sources, monkeypatch):
+    """With 1,000 samples of a sentence, random numbers of all steps would take gigabytes."""
+    kept, collect = [], driver._hypotheses
+
+    def keep(drawn, sentences):
+        kept.extend(drawn)
+        return collect(drawn, sentences)
+
+    monkeypatch.setattr(driver, "_hypotheses", keep)
+    sample([prefix_model(4, words=9)], *pad(sources), SETTINGS, 5, range(len(sources)))
+    assert len(kept) > 10
+    sizes = [value.untyped_storage().nbytes() for samples, _ in kept for value in samples]
+    assert max(sizes) <= len(sources) * 5 * 8
 
 
 def test_scores_are_those_of_teacher_forcing(prefix_model, sources):

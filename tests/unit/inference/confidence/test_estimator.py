@@ -97,6 +97,11 @@ def _window(sources):
     return Window(["a b c"], [[]], sources, sources, 0, [], {}, WindowDone(0, 1))
 
 
+def test_samples_have_no_confidences(make_model):
+    ((one, _),) = translator_of(make_model(1)).sample(["a b"], 2)
+    assert one.confidence is None and one.word_confidences is None
+
+
 def test_an_empty_line_is_certain(make_model):
     assert confidences(translator_of(make_model(1)), ["", " "], 2) == [[(1.0,)], [(1.0,)]]
 
@@ -126,6 +131,14 @@ def test_the_reverse_model_is_heard(make_model):
         one[0][0] != two[0][0] for one, two in zip(with_it, without, strict=True) if len(one[0]) > 1
     ]
     assert changed and all(changed)
+
+
+def test_the_reverse_model_does_not_read_the_tag_of_a_line(make_model):
+    model = make_model(5, src="<x> a b c d e", tags=("<x>",))
+    reverse = Scorer(Ensemble((make_model(6, src="vwxyz", tgt="abcde"),)))
+    translator = translator_of(model, reverse=reverse)
+    by_option = confidences(translator.with_tag("<x>"), ["a b c"])
+    assert_close(confidences(translator, ["<x> a b c"]), by_option)
 
 
 def test_models_without_attention_have_confidences(make_model):
