@@ -33,6 +33,7 @@ from nmtkit.evaluation.metrics import tokenized_bleu
 from nmtkit.model_folder import read_config
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.checkpoint import list_checkpoints
+from nmtkit.training.metrics_logger import MetricsLogger
 from nmtkit.training.settings import describe_settings, make_config
 from nmtkit.training.train import train
 from nmtkit.training.trainer import Trainer
@@ -114,6 +115,19 @@ def assert_same_training(expected, actual):
                 del state["progress"]["seconds"], state["sha256"]
             assert states[0] == states[1]
     assert metrics(expected) == metrics(actual)
+
+
+def test_progress_bar_and_tensorboard_files_are_closed_however_it_ends(run, monkeypatch):
+    close = Mock()
+    monkeypatch.setattr(MetricsLogger, "close", close)
+    for _ in range(2):  # the second time it is finished already
+        run()
+        close.assert_called_once()
+        close.reset_mock()
+    monkeypatch.setattr(Trainer, "run", Mock(side_effect=ModelError("diverged")))
+    with pytest.raises(ModelError, match="diverged"):
+        run("other")
+    close.assert_called_once()
 
 
 def test_a_model_folder_is_complete(run):
