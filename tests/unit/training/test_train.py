@@ -130,6 +130,15 @@ def test_progress_bar_and_tensorboard_files_are_closed_however_it_ends(run, monk
     close.assert_called_once()
 
 
+def test_force_does_not_remove_the_data_that_it_needs(run, prepared, tmp_path):
+    folder = run()
+    inside = prepared.rename(folder / "prepared")
+    expected = contents(folder)
+    with pytest.raises(ModelError, match=r"prepared: is in .*model, which --force removes; choose"):
+        train(inside, folder, recipe="toy", device="cpu", overrides=SMALL, force=True)
+    assert contents(folder) == expected
+
+
 def test_a_model_folder_is_complete(run):
     folder = run()
     names = {path.name for path in folder.iterdir()}
