@@ -83,11 +83,15 @@ class InitialModel:
 
     @classmethod
     def at(cls, given: str | Path) -> "InitialModel":
-        """Return the model at a path, with `params.best` unless the path is another file."""
+        """Return the model at a path, with `params.best` unless the path is another file.
+
+        The file may be that of one of the model's checkpoints.
+        """
         path = Path(given)
-        if path.is_file():
-            return cls(str(given), path.parent, path)
-        return cls(str(given), path, path / BEST_PARAMETERS)
+        if not path.is_file():
+            return cls(str(given), path, path / BEST_PARAMETERS)
+        around = (folder for folder in path.parents[:3] if (folder / "config.toml").is_file())
+        return cls(str(given), next(around, path.parent), path)
 
     def check_output(self, folder: Path) -> None:
         """Raise ConfigError if the new model's folder is that of this model, or around it."""

@@ -104,6 +104,15 @@ def test_another_file_of_parameters_may_be_given(model, start, no_updates):
     assert parameters(start_of(model.parent / "new")) == parameters(last)
 
 
+def test_the_parameters_of_a_checkpoint_may_be_given(model, start, no_updates):
+    checkpoint = model / "checkpoints" / "00000002" / "params.safetensors"
+    with pytest.raises(KeyboardInterrupt):
+        start("new", initial_model=checkpoint)
+    new = model.parent / "new"
+    assert parameters(start_of(new)) == parameters(checkpoint)
+    assert json.loads((new / "origin.json").read_text())["initial"]["update"] == 2
+
+
 def test_such_a_training_resumes_without_the_other_model(model, start, caplog):
     whole = start("whole", "training.max_updates=4", initial_model=model)
     new = start("new", initial_model=model)
