@@ -225,6 +225,8 @@ def _run(trainer: Trainer, start: InformedStart, config: Config, opened: Trainin
             trainer.save_start()
         else:
             start.initialise(trainer.model)
+            # sums on a GPU, or on another processor, differ in their last digits
+            trainer.process_group.broadcast_parameters(trainer.model.parameters())
         if lock is not None:
             _record_settings(folder, config, trainer.finished())
             trainer.record_schedule = functools.partial(_record_schedule, folder, config)

@@ -33,6 +33,7 @@ from nmtkit.evaluation.metrics import tokenized_bleu
 from nmtkit.model_folder import read_config
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.checkpoint import list_checkpoints
+from nmtkit.training.informed_start import InformedStart
 from nmtkit.training.metrics_logger import MetricsLogger
 from nmtkit.training.settings import describe_settings, make_config
 from nmtkit.training.train import train
@@ -137,6 +138,24 @@ def test_force_does_not_remove_the_data_that_it_needs(run, prepared, tmp_path):
     with pytest.raises(ModelError, match=r"prepared: is in .*model, which --force removes; choose"):
         train(inside, folder, recipe="toy", device="cpu", overrides=SMALL, force=True)
     assert contents(folder) == expected
+
+
+def test_all_ranks_start_from_equal_parameters_if_their_sums_differ(run, run_ranks, monkeypatch):
+    def task():
+        starts = []
+        monkeypatch.setattr(InformedStart, "initialise", rounded)
+        monkeypatch.setattr(Trainer, "run", lambda trainer: starts.append(values(trainer.model)))
+        run()
+        return starts
+
+    def rounded(_, model):
+        model.E_x.data += 1e-6 * int(os.environ["RANK"])
+
+    def values(model):
+        return {name: value.tolist() for name, value in model.named_parameters()}
+
+    first, second = (outcome.value for outcome in run_ranks(2, task))
+    assert first and first == second
 
 
 def test_a_model_folder_is_complete(run):
