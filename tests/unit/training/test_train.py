@@ -703,10 +703,13 @@ def test_resuming_with_other_best_parameters_is_refused(run):
 def test_a_training_without_checkpoints_does_not_start_anew(run):
     folder = run()
     shutil.rmtree(folder / "checkpoints")
-    before = contents(folder)
-    with pytest.raises(ModelError, match="no checkpoint to resume from; restore the folder 'check"):
-        run()
-    assert contents(folder) == before
+    for has_metrics in (True, False):  # False: as in a copy to translate with
+        if not has_metrics:
+            (folder / "metrics.jsonl").unlink()
+        before = contents(folder)
+        with pytest.raises(ModelError, match="no checkpoint to resume from; restore the folder 'c"):
+            run()
+        assert contents(folder) == before
     assert contents(run(force=True)) != before
 
 
