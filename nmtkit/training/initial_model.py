@@ -37,7 +37,7 @@ from nmtkit.model_folder import (
 )
 from nmtkit.models import model_name
 from nmtkit.text.vocabulary import Vocabulary
-from nmtkit.training.provenance import INITIAL_KEY, read_provenance
+from nmtkit.training.provenance import ADAPTATION_KEY, INITIAL_KEY, read_provenance
 from nmtkit.training.resume_checks import check_nothing_missing
 
 FREE_MODEL_SETTINGS = {"dropout", "initialisation"}
@@ -61,7 +61,7 @@ class InitialParameters:
 
         :param folder: the folder of that training.
         """
-        record = _record_of(folder)
+        record = (read_provenance(folder) or {}).get(INITIAL_KEY)
         if record is not None and record["parameters"] != self.record["parameters"]:
             raise ModelError(
                 f"{self.record['path']}: its parameters have changed since the training of {folder}"
@@ -239,9 +239,15 @@ def _check_same_start(folder: Path, initial: InitialModel | None) -> None:
     The other model need not exist any more, or may have been trained further.
 
     :param folder: the folder of the training that is resumed.
-    :raises ConfigError: it was started from others.
+    :raises ConfigError: it was started from others, or no training made the folder.
     """
-    record = _record_of(folder)
+    provenance = read_provenance(folder) or {}
+    if ADAPTATION_KEY in provenance:
+        raise ConfigError(
+            f"{folder}: was written by 'nmtkit adapt', so it has no training to resume; to train it"
+            f" further, give --from {folder} and another --output"
+        )
+    record = provenance.get(INITIAL_KEY)
     remedy = "choose another --output, or use --force to start anew"
     if record is None and initial is not None:
         raise ConfigError(
@@ -259,12 +265,6 @@ def _check_same_start(folder: Path, initial: InitialModel | None) -> None:
             f"{folder}: its training was started --from {record['path']}, not {initial.given};"
             f" {remedy}"
         )
-
-
-def _record_of(folder: Path) -> Mapping[str, Any] | None:
-    """Return what a model folder's `origin.json` says about its initial parameters, or None."""
-    provenance = read_provenance(folder)
-    return None if provenance is None else provenance.get(INITIAL_KEY)
 
 
 def _checksum(path: Path) -> str | None:

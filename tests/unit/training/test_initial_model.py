@@ -9,6 +9,8 @@ import pytest
 from nmtkit.config_io import read_toml
 from nmtkit.errors import ConfigError, DataError, ModelError, NmtkitError
 from nmtkit.io.parameters import read_parameters, write_parameters
+from nmtkit.training import initial_model
+from nmtkit.training.provenance import ADAPTATION_KEY, INITIAL_KEY
 from nmtkit.training.settings import describe_settings
 from nmtkit.training.train import train
 from nmtkit.training.trainer import Trainer
@@ -186,6 +188,15 @@ def test_the_same_command_with_another_start_is_refused(model, start):
     start("new", initial_model=model.parent / "moved")
     start("new", initial_model=model.parent / "moved", force=True)
     assert json.loads((new / "origin.json").read_text())["initial"]["path"].endswith("moved")
+
+
+def test_an_adapted_model_has_no_training_to_resume(model, start, monkeypatch):
+    record = {"path": "base", "parameters": "0" * 64, "update": 2}
+    adapted = {INITIAL_KEY: record, ADAPTATION_KEY: {}}
+    monkeypatch.setattr(initial_model, "read_provenance", lambda folder: adapted)
+    for options in ({}, {"initial_model": "base"}):
+        with pytest.raises(ConfigError, match=rf"'nmtkit adapt', .* give --from {model} and"):
+            start("model", data="prepared", **options)
 
 
 @pytest.mark.parametrize("force", [False, True])
