@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from nmtkit.config import TrainingConfig
-from nmtkit.errors import NmtkitError
+from nmtkit.errors import NmtkitError, OutputError
 from nmtkit.extras import install_command
 from nmtkit.io.lines import open_output
 from nmtkit.io.safe_json import parse_json
@@ -237,12 +237,18 @@ class MetricsLogger:
                 log.info("%s", text)
 
     def _write(self, kind: str, update: int, figures: dict[str, Any]) -> None:
-        """Append a line to `metrics.jsonl`, and the same figures to the TensorBoard file."""
+        """Append a line to `metrics.jsonl`, and the same figures to the TensorBoard file.
+
+        :raises OutputError: the line cannot be written.
+        """
         self.check_lock()
-        with open(self.path, "a", encoding="utf-8") as file:
-            file.write(json.dumps({"kind": kind, "update": update, **figures}) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            with open(self.path, "a", encoding="utf-8") as file:
+                file.write(json.dumps({"kind": kind, "update": update, **figures}) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:  # that of a full disk names no file
+            raise OutputError(f"{self.path}: cannot be written: {error.strerror}") from error
         if self.tensorboard:
             self.writer = self.writer or _summary_writer(self.path.parent)
             for name, value in figures.items():

@@ -8,11 +8,12 @@ import logging
 import math
 import re
 import sys
+from pathlib import Path
 
 import pytest
 
 from nmtkit.config import TrainingConfig
-from nmtkit.errors import NmtkitError
+from nmtkit.errors import NmtkitError, OutputError
 from nmtkit.extras import install_command
 from nmtkit.training.metrics_logger import LOG_EVERY, MetricsLogger, require_tensorboard
 from nmtkit.training.progress import Progress
@@ -283,6 +284,13 @@ def test_nothing_is_written_to_stdout(tmp_path, capsys):
     metrics_logger.log_validation(Progress(updates=LOG_EVERY), VALIDATION, True)
     metrics_logger.close()
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+def test_a_full_disk_is_reported_with_the_file(tmp_path):
+    (tmp_path / "metrics.jsonl").symlink_to("/dev/full")
+    with pytest.raises(OutputError, match=r"metrics\.jsonl: cannot be written: No space left"):
+        monitored(tmp_path).log_validation(Progress(updates=7), VALIDATION, True)
 
 
 def test_missing_tensorboard_says_what_to_install(monkeypatch):
