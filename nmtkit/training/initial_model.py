@@ -156,7 +156,7 @@ class InitialModel:
             if difference:
                 raise DataError(
                     f"{paths[1]}: {difference} in {paths[0]}, whose parameters the training starts"
-                    f" from; take that model's words: cut -f 1 {paths[0]} > {paths[1]}"
+                    f" from; {self._remedy}"
                 )
 
     def _check_annotations(self, theirs: Config, config: Config) -> None:
