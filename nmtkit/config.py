@@ -77,7 +77,8 @@ class TrainingConfig:
     label_smoothing: share of the target probability that is spread over all words
         (Szegedy et al. 2016); 0: none.
     softmax_samples: train with a softmax over this many words drawn for each batch, and the batch's
-        own (Jean et al. 2015), until the learning rate has fallen to a quarter; 0: all words.
+        own (Jean et al. 2015), until `cooldown` or `schedule` has lowered the learning rate to a
+        quarter; 0: all words.
     curriculum_updates: number of updates over which the length of sentences grows, from that of the
         shortest tenth to all (Platanios et al. 2019); longer sentences are skipped, which counts
         as reading them. 0: all from the beginning.

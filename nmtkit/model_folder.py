@@ -175,7 +175,10 @@ def _no_model_folder(folder: Path) -> str:
             f" nmtkit train {folder} -o MODEL"
         )
     if (parameters := folder / "params.safetensors").exists():
-        return f"{folder}: is a checkpoint; give its model's folder, and --params {parameters}"
+        return (
+            f"{folder}: is a checkpoint; give its model's folder, and --params {parameters}; to"
+            f" start a training from it, --from {parameters}"
+        )
     return f"{folder}: no config.toml; is this a folder that 'nmtkit train' made?"
 
 

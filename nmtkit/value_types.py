@@ -102,7 +102,7 @@ def check_type(value: Any, kind: Any, where: str) -> Any:
     value = plain_number(value)
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value) if abs(value) < 1 << 63 else math.inf  # refused by every range
-    if not isinstance(kind, types.UnionType) and type(value) is not kind:
+    if type(value) is not kind:
         raise ConfigError(f"{where}: expected {KINDS.get(kind, kind)}, not {_shown(value)}")
     return value
 

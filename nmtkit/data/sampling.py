@@ -7,8 +7,8 @@ second one. Nothing is copied: an epoch is a range of numbers, and each number s
 The uses of a corpus of n pairs are numbered through all epochs. Epoch e, from 0, has those from
 floor(e w n) to floor((e + 1) w n) - 1, and use i is that of pair i mod n. Thus the uses of any two
 pairs never differ by more than one, and after k epochs each was used k w times, if that is a whole
-number. If w is not a whole number, the pairs are in a random order: an epoch is no slice of the
-corpus.
+number. If w is not a whole number, the pairs are in a random order, so that an epoch is no slice of
+the corpus.
 """
 
 from collections.abc import Sequence

@@ -31,8 +31,9 @@ class BackgroundWorker(Generic[Request, Result]):
     """
 
     def __init__(self, make: Callable[..., Callable[[Request], Result]], *arguments: Any) -> None:
+        path = [entry for entry in sys.path if isinstance(entry, str)]  # import skips others, too
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _CODE.format(path=sys.path)],
+            [sys.executable, "-c", _CODE.format(path=path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "OMP_NUM_THREADS": "1"},

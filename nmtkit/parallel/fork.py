@@ -103,7 +103,7 @@ class _Fork:
         """Wait for the task to end and return its outcome; see `outcome_of`."""
         try:
             outcome: tuple[bool, Any] = pickle.loads(self._results.recv_bytes())
-        except EOFError:
+        except (EOFError, OSError):  # before its outcome was sent, or in the middle
             return False, worker_killed("try again with --threads 1")
         return outcome
 

@@ -11,13 +11,12 @@ import functools
 import math
 import mmap
 import multiprocessing
-import os
 import pickle
 import signal
-import weakref
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from multiprocessing.util import Finalize
 from typing import Any, Generic, TypeVar
 
 import torch
@@ -60,7 +59,8 @@ class ForkedWorker(Generic[Request, Result]):
         self._connection, other = multiprocessing.Pipe()
         self._process = start_fork(_serve, function, other, self._connection)
         other.close()
-        weakref.finalize(self, _end, self._process, self._connection, os.getpid())
+        # at exit before `multiprocessing` waits for its processes; in no other fork
+        Finalize(self, _end, (self._process, self._connection), exitpriority=0)
 
     def submit(self, request: Request) -> None:
         """Let the worker begin with a request; the result of the one before must have been read.
@@ -90,10 +90,8 @@ class ForkedWorker(Generic[Request, Result]):
         return worker_killed("start again with more memory", self._process.pid)
 
 
-def _end(process: BaseProcess, connection: Connection, owner: int) -> None:
-    """End the worker, whatever it does; other forks of its owner leave it alone."""
-    if os.getpid() != owner:
-        return
+def _end(process: BaseProcess, connection: Connection) -> None:
+    """End the worker, whatever it does."""
     connection.close()
     process.kill()
     process.join()

@@ -117,7 +117,7 @@ def save_checkpoint(
     tensors, numbers = optimizer_state(optimizer)
     tensors |= generator_states()
     with atomic_folder(target) as hidden:
-        save_parameters(hidden / "params.safetensors", parameters_of(model))
+        save_parameters(hidden / "params.safetensors", parameters_of(model), progress.updates)
         save_parameters(hidden / "state.safetensors", tensors)
         state = {
             "progress": dataclasses.asdict(progress),

@@ -37,7 +37,7 @@ from nmtkit.model_folder import (
 )
 from nmtkit.models import model_name
 from nmtkit.text.vocabulary import Vocabulary
-from nmtkit.training.provenance import INITIAL_KEY, read_provenance
+from nmtkit.training.provenance import ADAPTATION_KEY, INITIAL_KEY, read_provenance
 from nmtkit.training.resume_checks import check_nothing_missing
 
 FREE_MODEL_SETTINGS = {"dropout", "initialisation"}
@@ -61,7 +61,7 @@ class InitialParameters:
 
         :param folder: the folder of that training.
         """
-        record = _record_of(folder)
+        record = (read_provenance(folder) or {}).get(INITIAL_KEY)
         if record is not None and record["parameters"] != self.record["parameters"]:
             raise ModelError(
                 f"{self.record['path']}: its parameters have changed since the training of {folder}"
@@ -83,11 +83,15 @@ class InitialModel:
 
     @classmethod
     def at(cls, given: str | Path) -> "InitialModel":
-        """Return the model at a path, with `params.best` unless the path is another file."""
+        """Return the model at a path, with `params.best` unless the path is another file.
+
+        The file may be that of one of the model's checkpoints.
+        """
         path = Path(given)
-        if path.is_file():
-            return cls(str(given), path.parent, path)
-        return cls(str(given), path, path / BEST_PARAMETERS)
+        if not path.is_file():
+            return cls(str(given), path, path / BEST_PARAMETERS)
+        around = (folder for folder in path.parents[:3] if (folder / "config.toml").is_file())
+        return cls(str(given), next(around, path.parent), path)
 
     def check_output(self, folder: Path) -> None:
         """Raise ConfigError if the new model's folder is that of this model, or around it."""
@@ -152,7 +156,7 @@ class InitialModel:
             if difference:
                 raise DataError(
                     f"{paths[1]}: {difference} in {paths[0]}, whose parameters the training starts"
-                    f" from; take that model's words: cut -f 1 {paths[0]} > {paths[1]}"
+                    f" from; {self._remedy}"
                 )
 
     def _check_annotations(self, theirs: Config, config: Config) -> None:
@@ -235,9 +239,15 @@ def _check_same_start(folder: Path, initial: InitialModel | None) -> None:
     The other model need not exist any more, or may have been trained further.
 
     :param folder: the folder of the training that is resumed.
-    :raises ConfigError: it was started from others.
+    :raises ConfigError: it was started from others, or no training made the folder.
     """
-    record = _record_of(folder)
+    provenance = read_provenance(folder) or {}
+    if ADAPTATION_KEY in provenance:
+        raise ConfigError(
+            f"{folder}: was written by 'nmtkit adapt', so it has no training to resume; to train it"
+            f" further, give --from {folder} and another --output"
+        )
+    record = provenance.get(INITIAL_KEY)
     remedy = "choose another --output, or use --force to start anew"
     if record is None and initial is not None:
         raise ConfigError(
@@ -255,12 +265,6 @@ def _check_same_start(folder: Path, initial: InitialModel | None) -> None:
             f"{folder}: its training was started --from {record['path']}, not {initial.given};"
             f" {remedy}"
         )
-
-
-def _record_of(folder: Path) -> Mapping[str, Any] | None:
-    """Return what a model folder's `origin.json` says about its initial parameters, or None."""
-    provenance = read_provenance(folder)
-    return None if provenance is None else provenance.get(INITIAL_KEY)
 
 
 def _checksum(path: Path) -> str | None:

@@ -25,7 +25,8 @@ class TrainingPoint:
     """Means over the updates since the previous point.
 
     epoch: number of epochs so far, as a float. seconds: training time so far, over all runs.
-    cost_per_token: natural log, with label smoothing if training uses it.
+    cost_per_token: natural log, with label smoothing, drawn words and guided attention if training
+        uses them.
     words_per_second: target tokens per second, `</s>` counted.
     """
 

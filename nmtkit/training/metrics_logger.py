@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from nmtkit.config import TrainingConfig
-from nmtkit.errors import NmtkitError
+from nmtkit.errors import NmtkitError, OutputError
 from nmtkit.extras import install_command
 from nmtkit.io.lines import open_output
 from nmtkit.io.safe_json import parse_json
@@ -48,9 +48,11 @@ class MetricsLogger:
         tensorboard: bool = False,
         check_lock: Callable[[], None] = lambda: None,
     ) -> None:
-        """Open the progress bar, and the TensorBoard file if requested.
+        """Open the progress bar.
 
         :param epoch_progress: returns the number of epochs so far, as a float.
+        :param tensorboard: also write TensorBoard files, from the first figures on: their writer
+            has a thread, with which no more processes could be forked for the parts of batches.
         :param check_lock: called before each write; raises ModelError if the folder is no longer
             the one that is locked.
         """
@@ -58,7 +60,8 @@ class MetricsLogger:
         self.config = config
         self.epoch_progress = epoch_progress
         self.check_lock = check_lock
-        self.writer = _summary_writer(folder) if tensorboard else None
+        self.tensorboard = tensorboard
+        self.writer: Any = None
         self.bar = ProgressBar("train", "updates", fields=self._fields)
         self.bar.__enter__()
         self.shown = Progress()
@@ -234,13 +237,20 @@ class MetricsLogger:
                 log.info("%s", text)
 
     def _write(self, kind: str, update: int, figures: dict[str, Any]) -> None:
-        """Append a line to `metrics.jsonl`, and the same figures to the TensorBoard file."""
+        """Append a line to `metrics.jsonl`, and the same figures to the TensorBoard file.
+
+        :raises OutputError: the line cannot be written.
+        """
         self.check_lock()
-        with open(self.path, "a", encoding="utf-8") as file:
-            file.write(json.dumps({"kind": kind, "update": update, **figures}) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        if self.writer is not None:
+        try:
+            with open(self.path, "a", encoding="utf-8") as file:
+                file.write(json.dumps({"kind": kind, "update": update, **figures}) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:  # that of a full disk names no file
+            raise OutputError(f"{self.path}: cannot be written: {error.strerror}") from error
+        if self.tensorboard:
+            self.writer = self.writer or _summary_writer(self.path.parent)
             for name, value in figures.items():
                 if isinstance(value, int | float):
                     self.writer.add_scalar(f"{kind}/{name}", float(value), update)

@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from nmtkit.config import Config
-from nmtkit.config_io import merge_tables, recipe_table
+from nmtkit.config import Config, parse_config
+from nmtkit.config_io import Table, merge_tables, recipe_table
 from nmtkit.data.corpus import Corpus
 from nmtkit.durations import format_duration
 from nmtkit.errors import counted
@@ -28,7 +28,7 @@ from nmtkit.training.plan import (
     best_plan,
     useful_sizes,
 )
-from nmtkit.training.settings import make_config
+from nmtkit.training.settings import make_config, parse_overrides
 from nmtkit.training.speed import fastest_speeds
 
 RECIPE = "rnnsearch-modern"
@@ -90,8 +90,8 @@ class Planner:
         :raises NmtkitError: settings or files cannot be used.
         """
         self.seconds = seconds
-        self.overrides = overrides
         config = make_config(None, None, overrides, recipe_table(RECIPE))
+        self._overrides, _ = parse_overrides(overrides)  # old names have been warned of, once
         data, sides = config.data, config.data.sides
         self._vocabularies = src, tgt = shortlists(prepared, data)
         self._corpus = Corpus.open(prepared, "train", (src, tgt), sides)
@@ -144,7 +144,7 @@ class Planner:
         tokens = self.seconds / seconds  # about those of the training
         points = self._measured([self._plan(size, tokens) for size in self._probes])
         self.speed = SpeedModel.through(points)
-        given = any(setting.startswith("training.precision") for setting in self.overrides)
+        given = "precision" in self._overrides.get("training", {})
         if bfloat16 and self._wide_sizes and not given and self.plan(2).size >= PROBES[-1]:
             wide = self._measured([self._plan(self._wide_sizes[0], tokens, "bfloat16")])
             small = self.figures.products(asked.size)
@@ -200,10 +200,13 @@ class Planner:
         """
         parts = {"training": {"batch_parts": batch_parts or self.batch_parts}}
         table = merge_tables(merge_tables(recipe_table(RECIPE), plan.settings()), parts)
-        config = make_config(None, None, self.overrides, table)
+        config = self._with_overrides(table)
         if not config.training.dev_bleu:
             return config
-        return make_config(None, None, self.overrides, merge_tables(table, BEST_TRANSLATIONS))
+        return self._with_overrides(merge_tables(table, BEST_TRANSLATIONS))
+
+    def _with_overrides(self, table: Table) -> Config:
+        return parse_config(merge_tables(table, self._overrides), "the settings of the plan")
 
     @property
     def slowdown(self) -> float:

@@ -32,6 +32,9 @@ FORMAT = 1
 INITIAL_KEY = "initial"
 """Key of the record of the model whose parameters a training started from, if it was one."""
 
+ADAPTATION_KEY = "adaptation"
+"""Key of the report of an adaptation, if that and no training has made the model."""
+
 PLANNED_KEY = "planned_seconds"
 """Key of the time that the settings were planned for, if `--time` planned them."""
 

@@ -97,13 +97,16 @@ def check_best_parameters(folder: Path, progress: Progress) -> None:
 def check_nothing_to_lose(folder: Path) -> None:
     """Check that a training without a checkpoint may start from the beginning.
 
-    Each validation is followed by a checkpoint. If there were several, the checkpoints were
-    removed, and the parameters that they led to would be replaced by those of a new beginning.
+    Each validation is followed by a checkpoint. After several, or if there are parameters without
+    metrics, the checkpoints were removed or not copied, and the parameters that they led to would
+    be replaced by those of a new beginning.
 
-    :raises ModelError: there were several validations.
+    :raises ModelError: there are parameters that a new beginning would not lead to.
     """
-    has_results = (folder / BEST_PARAMETERS).exists() and (folder / METRICS_FILE).exists()
-    if has_results and len(read_curve(folder).validation) > 1:
+    if not (folder / BEST_PARAMETERS).exists():
+        return
+    has_metrics = (folder / METRICS_FILE).exists()
+    if not has_metrics or len(read_curve(folder).validation) > 1:
         raise ModelError(
             f"{folder}: has no checkpoint to resume from; restore the folder 'checkpoints', or use"
             f" --force to start anew, which replaces {BEST_PARAMETERS}"

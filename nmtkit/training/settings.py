@@ -48,16 +48,22 @@ def make_config(
             table = {}
         table = merge_tables(table, with_base(from_file, where))
     base = table
-    if overrides:
-        override_table = functools.reduce(merge_tables, map(parse_override, overrides))
-        override_table, renamed_overrides = rename_settings(override_table, "--set")
-        renamed |= renamed_overrides
-        table = merge_tables(table, override_table)
-    warn_of_old_names(renamed)
+    override_table, renamed_overrides = parse_overrides(overrides)
+    table = merge_tables(table, override_table)
+    warn_of_old_names(renamed | renamed_overrides)
     try:
         return _checked(table, where)
     except ConfigError:
         return _checked(table, _place_of_mistake(base, overrides, where))
+
+
+def parse_overrides(overrides: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return settings given as "section.key=value" as a table, and their old names.
+
+    :raises ConfigError: one is of another form, or given under an old and its new name.
+    """
+    table: dict[str, Any] = functools.reduce(merge_tables, map(parse_override, overrides), {})
+    return rename_settings(table, "--set")
 
 
 def _checked(table: Mapping[str, Any], where: str) -> Config:
@@ -74,7 +80,7 @@ def _place_of_mistake(base: dict[str, Any], overrides: Sequence[str], where: str
     """
     place, table, tables = where, base, [base]
     for override in overrides:
-        table = merge_tables(table, rename_settings(parse_override(override), "--set")[0])
+        table = merge_tables(table, parse_overrides([override])[0])
         tables.append(table)
     names = [where, *(f"--set {override}" for override in overrides)]
     for name, table in zip(reversed(names), reversed(tables), strict=True):

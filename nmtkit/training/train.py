@@ -161,7 +161,10 @@ def train(
             if is_new and opened.lock is not None and opened.lock.holds():  # nothing was learned
                 remove_folder(request.output)
             raise
-        with _watched(trainer, opened, config, watcher if process_group.is_main else None):
+        with (
+            contextlib.closing(trainer.metrics_logger),
+            _watched(trainer, opened, config, watcher if process_group.is_main else None),
+        ):
             _run(trainer, start, config, opened)
         return process_group.broadcast(lambda: _training_result(trainer, request.output))
 
@@ -222,6 +225,8 @@ def _run(trainer: Trainer, start: InformedStart, config: Config, opened: Trainin
             trainer.save_start()
         else:
             start.initialise(trainer.model)
+            # sums on a GPU, or on another processor, differ in their last digits
+            trainer.process_group.broadcast_parameters(trainer.model.parameters())
         if lock is not None:
             _record_settings(folder, config, trainer.finished())
             trainer.record_schedule = functools.partial(_record_schedule, folder, config)
@@ -319,6 +324,7 @@ def _build_trainer(
     segments = process_group.broadcast(lambda: corpus_segments(read_manifest(data), data))
     word_pairs = functools.cache(functools.partial(learn_word_pairs, corpus, vocabularies))
     batches = build_batches(folder, config, corpus, vocabularies, part, word_pairs, segments)
+    validation = build_validation(data, dev, vocabularies[1], config, device, process_group)
     metrics_logger = (
         MetricsLogger(folder, config.training, batches.progress, request.tensorboard, check_lock)
         if process_group.is_main
@@ -327,7 +333,6 @@ def _build_trainer(
     log.info(
         "%s, %d parameters", counted(len(batches.corpus), "training pair"), _parameter_count(model)
     )
-    validation = build_validation(data, dev, vocabularies[1], config, device, process_group)
     trainer = Trainer(
         model,
         batches,

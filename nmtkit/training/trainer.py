@@ -213,7 +213,6 @@ class Trainer:
                 signal = self._stop_signal(update)
                 if signal is not None:
                     self._stop(signal, saved=validation_due)
-        self.metrics_logger.close()
 
     def _count_time(self) -> float:
         """Add the time since the last call to the progress, and return it, in seconds."""
@@ -252,7 +251,6 @@ class Trainer:
         if not saved and self.process_group.is_main:
             self._save_checkpoint(CheckpointKind.INTERRUPTED)
         self.process_group.barrier()  # torchrun kills the other ranks when one has ended
-        self.metrics_logger.close()
         log.info("saved at update %d; the same command resumes from there", self.progress.updates)
         raise TrainingInterrupted(signal)
 

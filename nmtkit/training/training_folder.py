@@ -115,7 +115,7 @@ class TrainingFolder:
         self.is_planned = self.is_new and bool(request.seconds) and not request.names_settings
         check_folder(folder)
         if self.is_new:  # before the time of a plan is spent
-            _check_place(folder, force)
+            _check_place(folder, request.prepared if force else None)
         self.config = self._settings()
         if self.is_new:
             check_output_matrix(self.config)
@@ -263,25 +263,31 @@ def _text_config(data: Path, manifest: dict[str, Any], swapped: bool) -> TextCon
     return dataclasses.replace(text, src_language=text.tgt_language, tgt_language=text.src_language)
 
 
-def _check_place(folder: Path, force: bool) -> None:
+def _check_place(folder: Path, replacing: Path | None) -> None:
     """Check that a model folder can be made, and what is there be removed.
 
+    :param replacing: the prepared folder of a training that replaces what is there, or None.
     :raises OutputError: it cannot be written.
     :raises ModelError: something else is there.
     """
-    if force:
-        _check_removable(folder)
-    else:
+    if replacing is None:
         check_is_free(folder)
+    else:
+        _check_removable(folder, replacing)
     check_can_make(folder)
 
 
-def _check_removable(folder: Path) -> None:
-    """Raise ModelError if `folder` is neither a model folder nor empty."""
+def _check_removable(folder: Path, prepared: Path) -> None:
+    """Raise ModelError if `folder` is neither a model folder nor empty, or holds the data."""
     if not is_free(folder) and not (folder / "config.toml").is_file():
         raise ModelError(
             f"{folder}: is not a model folder, which has a file config.toml, so --force does not"
             " remove it"
+        )
+    if prepared.resolve().is_relative_to(folder.resolve()):
+        raise ModelError(
+            f"{prepared}: is in {folder}, which --force removes; choose another --output, or move"
+            " the prepared folder"
         )
 
 

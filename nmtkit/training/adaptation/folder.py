@@ -23,10 +23,12 @@ from nmtkit.model_folder import (
 from nmtkit.training.adaptation.replay import REPLAY_KEY, Replay
 from nmtkit.training.adaptation.report import AdaptationReport
 from nmtkit.training.folder_lock import is_locked
-from nmtkit.training.provenance import INITIAL_KEY, provenance_of, read_provenance
-
-ADAPTATION_KEY = "adaptation"
-"""Key of the report in the provenance of an adapted model."""
+from nmtkit.training.provenance import (
+    ADAPTATION_KEY,
+    INITIAL_KEY,
+    provenance_of,
+    read_provenance,
+)
 
 
 def check_output(output: Path, model_folder: Path, force: bool) -> None:

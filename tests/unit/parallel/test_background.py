@@ -38,6 +38,15 @@ def test_results_come_in_the_order_of_the_requests() -> None:
         assert worker.result() == 12 / request
 
 
+def test_a_path_that_is_no_text_is_left_out_of_the_path_of_imports(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path, Path("modules")])
+    worker = BackgroundWorker(divider, 12)
+    worker.submit(3)
+    assert worker.result() == 4
+
+
 def test_errors_are_raised_where_the_result_is_read() -> None:
     worker = BackgroundWorker(divider, 12)
     worker.submit(0)

@@ -1,10 +1,13 @@
 """Parallel tasks in processes or threads: results in order, one core each, errors raised."""
 
+import array
+import fcntl
 import functools
 import multiprocessing
 import os
 import signal
 import sys
+import termios
 import threading
 import time
 from collections.abc import Callable
@@ -120,6 +123,18 @@ def test_a_killed_fork_is_reported(forks):
     with pytest.raises(NmtkitError, match="was killed"):
         run_parallel(tasks)
     assert not multiprocessing.active_children()
+
+
+def test_a_fork_killed_while_it_sends_its_result_is_reported(forks):
+    child = fork._Fork(functools.partial(bytes, 10_000_000))
+    sent = array.array("i", [0])
+    while sent[0] < 1000:  # more than the length of the result, and the pipe is full
+        fcntl.ioctl(child._results.fileno(), termios.FIONREAD, sent)
+    assert child._process.pid is not None
+    os.kill(child._process.pid, signal.SIGKILL)
+    succeeded, error = child.outcome()
+    child.end()
+    assert not succeeded and "was killed" in str(error)
 
 
 def test_an_interrupt_ends_the_others(forks):

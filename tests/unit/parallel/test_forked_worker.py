@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 
 import pytest
@@ -20,6 +21,13 @@ worker.submit(0)
 worker.result()
 print(worker._process.pid, flush=True)
 time.sleep(60)
+"""
+
+ENDING = """
+import tempfile
+folder = tempfile.TemporaryDirectory()  # it has something to do at exit before torch is imported
+from nmtkit.parallel.forked_worker import ForkedWorker
+worker = ForkedWorker(str)
 """
 
 
@@ -79,6 +87,10 @@ def test_signals_that_stop_a_training_leave_it_to_finish_its_update() -> None:
 
 def test_it_ends_with_the_process_that_started_it() -> None:
     assert_worker_ends_with(HOLDER)
+
+
+def test_a_program_that_imports_nmtkit_late_ends_with_its_workers() -> None:
+    subprocess.run([sys.executable, "-c", ENDING], check=True, timeout=120)
 
 
 def test_it_ends_with_its_object() -> None:

@@ -9,6 +9,8 @@ import pytest
 from nmtkit.config_io import read_toml
 from nmtkit.errors import ConfigError, DataError, ModelError, NmtkitError
 from nmtkit.io.parameters import read_parameters, write_parameters
+from nmtkit.training import initial_model
+from nmtkit.training.provenance import ADAPTATION_KEY, INITIAL_KEY
 from nmtkit.training.settings import describe_settings
 from nmtkit.training.train import train
 from nmtkit.training.trainer import Trainer
@@ -104,6 +106,15 @@ def test_another_file_of_parameters_may_be_given(model, start, no_updates):
     assert parameters(start_of(model.parent / "new")) == parameters(last)
 
 
+def test_the_parameters_of_a_checkpoint_may_be_given(model, start, no_updates):
+    checkpoint = model / "checkpoints" / "00000002" / "params.safetensors"
+    with pytest.raises(KeyboardInterrupt):
+        start("new", initial_model=checkpoint)
+    new = model.parent / "new"
+    assert parameters(start_of(new)) == parameters(checkpoint)
+    assert json.loads((new / "origin.json").read_text())["initial"]["update"] == 2
+
+
 def test_such_a_training_resumes_without_the_other_model(model, start, caplog):
     whole = start("whole", "training.max_updates=4", initial_model=model)
     new = start("new", initial_model=model)
@@ -179,6 +190,15 @@ def test_the_same_command_with_another_start_is_refused(model, start):
     assert json.loads((new / "origin.json").read_text())["initial"]["path"].endswith("moved")
 
 
+def test_an_adapted_model_has_no_training_to_resume(model, start, monkeypatch):
+    record = {"path": "base", "parameters": "0" * 64, "update": 2}
+    adapted = {INITIAL_KEY: record, ADAPTATION_KEY: {}}
+    monkeypatch.setattr(initial_model, "read_provenance", lambda folder: adapted)
+    for options in ({}, {"initial_model": "base"}):
+        with pytest.raises(ConfigError, match=rf"'nmtkit adapt', .* give --from {model} and"):
+            start("model", data="prepared", **options)
+
+
 @pytest.mark.parametrize("force", [False, True])
 def test_a_model_is_not_the_start_of_itself(model, start, force):
     before = (model / "params.best.safetensors").read_bytes()
@@ -211,8 +231,8 @@ def other_languages(folder):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (other_words, "other/vocab.tgt: line 4 is 'GAMMA', but 'BETA' in .*; .*cut -f 1 .*tgt > "),
-        (more_words, "other/vocab.src: has 6 words, but there are 5 in .*; .*cut -f 1 .*src > "),
+        (other_words, "other/vocab.tgt: line 4 is 'GAMMA', but 'BETA' in .*; .* --like .*model'"),
+        (more_words, "other/vocab.src: has 6 words, but there are 5 in .*; .* --like .*model'"),
         (
             other_text,
             "other: text.hyphens is True, but False in .*model.*; prepare .*--like .*model",

@@ -20,6 +20,12 @@ def test_a_schedule_stays_unless_there_is_more_time(seconds: float | None, stays
     assert config.schedule == (PLANNED.schedule if stays else ())
 
 
+def test_a_new_training_does_not_begin_with_the_schedule_of_another_ones_time() -> None:
+    assert with_time(PLANNED, 90.0, None).schedule == with_time(PLANNED, None, None).schedule == ()
+    repeated = dataclasses.replace(PLANNED, time_limit=0.0)
+    assert with_time(repeated, None, None).schedule == PLANNED.schedule
+
+
 def test_a_time_takes_the_place_of_a_schedule_for_updates() -> None:
     repeated = with_updates(PLANNED, 100, None)
     assert (repeated.time_limit, repeated.schedule) == (0.0, PLANNED.schedule)

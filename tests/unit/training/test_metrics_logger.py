@@ -8,13 +8,14 @@ import logging
 import math
 import re
 import sys
+from pathlib import Path
 
 import pytest
 
 from nmtkit.config import TrainingConfig
-from nmtkit.errors import NmtkitError
+from nmtkit.errors import NmtkitError, OutputError
 from nmtkit.extras import install_command
-from nmtkit.training.metrics_logger import LOG_EVERY, MetricsLogger
+from nmtkit.training.metrics_logger import LOG_EVERY, MetricsLogger, require_tensorboard
 from nmtkit.training.progress import Progress
 from nmtkit.training.validation import Validation
 
@@ -285,7 +286,14 @@ def test_nothing_is_written_to_stdout(tmp_path, capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_missing_tensorboard_says_what_to_install(tmp_path, monkeypatch):
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+def test_a_full_disk_is_reported_with_the_file(tmp_path):
+    (tmp_path / "metrics.jsonl").symlink_to("/dev/full")
+    with pytest.raises(OutputError, match=r"metrics\.jsonl: cannot be written: No space left"):
+        monitored(tmp_path).log_validation(Progress(updates=7), VALIDATION, True)
+
+
+def test_missing_tensorboard_says_what_to_install(monkeypatch):
     real = builtins.__import__
 
     def without(name, *arguments):
@@ -296,7 +304,7 @@ def test_missing_tensorboard_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     monkeypatch.delitem(sys.modules, "torch.utils.tensorboard", raising=False)
     with pytest.raises(NmtkitError, match=re.escape(install_command("tensorboard"))):
-        MetricsLogger(tmp_path, TrainingConfig(), lambda: 0.0, tensorboard=True)
+        require_tensorboard()
 
 
 def test_tensorboard_gets_every_number(tmp_path, monkeypatch):
@@ -311,6 +319,7 @@ def test_tensorboard_gets_every_number(tmp_path, monkeypatch):
 
     monkeypatch.setattr("nmtkit.training.metrics_logger._summary_writer", lambda folder: Writer())
     metrics_logger = MetricsLogger(tmp_path, TrainingConfig(), lambda: 0.5, tensorboard=True)
+    assert metrics_logger.writer is None  # its thread would forbid to fork
     metrics_logger.log_validation(Progress(updates=7), VALIDATION, True)
     metrics_logger.close()
     assert ("validation/dev_cost_per_token", 2.5, 7) in written

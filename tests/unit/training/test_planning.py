@@ -179,6 +179,14 @@ def test_the_best_translations_are_kept_where_the_dev_set_is_translated(
     assert planner.settings(planner.plan()).training.early_stopping_metric == metric
 
 
+def test_an_old_name_of_a_setting_is_warned_of_once(
+    prepared: Path, machine: list[Config], caplog: pytest.LogCaptureFixture
+) -> None:
+    planner = Planner(prepared, HOUR, ["training.accumulate=2"], device="cpu")
+    assert planner.settings(planner.plan()).training.gradient_accumulation == 2
+    assert caplog.text.count("training.accumulate is now called") == 1
+
+
 def test_a_machine_without_bfloat16_has_none(
     prepared: Path, machine: list[Config], monkeypatch: pytest.MonkeyPatch
 ) -> None:

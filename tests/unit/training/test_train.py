@@ -33,6 +33,8 @@ from nmtkit.evaluation.metrics import tokenized_bleu
 from nmtkit.model_folder import read_config
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.checkpoint import list_checkpoints
+from nmtkit.training.informed_start import InformedStart
+from nmtkit.training.metrics_logger import MetricsLogger
 from nmtkit.training.settings import describe_settings, make_config
 from nmtkit.training.train import train
 from nmtkit.training.trainer import Trainer
@@ -114,6 +116,46 @@ def assert_same_training(expected, actual):
                 del state["progress"]["seconds"], state["sha256"]
             assert states[0] == states[1]
     assert metrics(expected) == metrics(actual)
+
+
+def test_progress_bar_and_tensorboard_files_are_closed_however_it_ends(run, monkeypatch):
+    close = Mock()
+    monkeypatch.setattr(MetricsLogger, "close", close)
+    for _ in range(2):  # the second time it is finished already
+        run()
+        close.assert_called_once()
+        close.reset_mock()
+    monkeypatch.setattr(Trainer, "run", Mock(side_effect=ModelError("diverged")))
+    with pytest.raises(ModelError, match="diverged"):
+        run("other")
+    close.assert_called_once()
+
+
+def test_force_does_not_remove_the_data_that_it_needs(run, prepared, tmp_path):
+    folder = run()
+    inside = prepared.rename(folder / "prepared")
+    expected = contents(folder)
+    with pytest.raises(ModelError, match=r"prepared: is in .*model, which --force removes; choose"):
+        train(inside, folder, recipe="toy", device="cpu", overrides=SMALL, force=True)
+    assert contents(folder) == expected
+
+
+def test_all_ranks_start_from_equal_parameters_if_their_sums_differ(run, run_ranks, monkeypatch):
+    def task():
+        starts = []
+        monkeypatch.setattr(InformedStart, "initialise", rounded)
+        monkeypatch.setattr(Trainer, "run", lambda trainer: starts.append(values(trainer.model)))
+        run()
+        return starts
+
+    def rounded(_, model):
+        model.E_x.data += 1e-6 * int(os.environ["RANK"])
+
+    def values(model):
+        return {name: value.tolist() for name, value in model.named_parameters()}
+
+    first, second = (outcome.value for outcome in run_ranks(2, task))
+    assert first and first == second
 
 
 def test_a_model_folder_is_complete(run):
@@ -661,10 +703,13 @@ def test_resuming_with_other_best_parameters_is_refused(run):
 def test_a_training_without_checkpoints_does_not_start_anew(run):
     folder = run()
     shutil.rmtree(folder / "checkpoints")
-    before = contents(folder)
-    with pytest.raises(ModelError, match="no checkpoint to resume from; restore the folder 'check"):
-        run()
-    assert contents(folder) == before
+    for has_metrics in (True, False):  # False: as in a copy to translate with
+        if not has_metrics:
+            (folder / "metrics.jsonl").unlink()
+        before = contents(folder)
+        with pytest.raises(ModelError, match="no checkpoint to resume from; restore the folder 'c"):
+            run()
+        assert contents(folder) == before
     assert contents(run(force=True)) != before
 
 
