@@ -111,7 +111,7 @@ def test_scores_are_those_of_the_annotated_line(model: LoadedModel) -> None:
 
 def test_confidences_are_by_the_annotated_line(model: LoadedModel) -> None:
     class Reader(FeatureReader):
-        def rate(self, model, lines, found, translations, tokenized):  # type: ignore
+        def rate(self, model, lines, found, translations, tokenized):
             self.found = found
             return translations
 
