@@ -340,3 +340,10 @@ def test_what_belongs_to_the_old_state_goes_with_it() -> None:
     )
     changed = translated(first, "xliff", str.upper, reviewed=True).data.decode()
     assert '<target state="translated">ONE</target>' in changed
+
+
+@pytest.mark.parametrize("file", [FIRST, SECOND])
+def test_a_translation_that_stays_the_same_is_reviewed(file: str) -> None:
+    once = translated(file, "xliff", str.upper)
+    done = translated(once.data, "xliff", str.upper, retranslate=True, reviewed=True)
+    assert done.data == translated(file, "xliff", str.upper, retranslate=True, reviewed=True).data
