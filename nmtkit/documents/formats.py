@@ -1,6 +1,5 @@
 """The formats of files that are translated in place."""
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -39,8 +38,8 @@ _PARSERS: Mapping[str, Callable[[bytes, str, DocumentOptions], Document]] = {
 
 def format_of(name: str) -> str | None:
     """Return the format of a file by the ending of its name, or None."""
-    ending = os.path.splitext(name)[1].lower()
-    return next((format for format, endings in FORMATS.items() if ending in endings), None)
+    lower = name.lower()
+    return next((format for format, endings in FORMATS.items() if lower.endswith(endings)), None)
 
 
 def parse_document(data: bytes, format: str, name: str, options: DocumentOptions) -> Document:

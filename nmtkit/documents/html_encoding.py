@@ -33,6 +33,9 @@ _LABELS = {
 }
 """Encodings of Python -> labels that it lacks, or takes for an encoding with fewer characters."""
 
+_NO_ENCODINGS = frozenset(["idna", "punycode", "undefined"])
+"""Codecs of Python that are no encodings of pages. One takes quadratic time, others fail."""
+
 _ENCODINGS = {label: name for name, labels in _LABELS.items() for label in labels.split()}
 
 
@@ -43,7 +46,7 @@ def declared_encoding(data: bytes) -> str | None:
     """
     head = _COMMENT.sub(b"", data[:_HEAD])
     found = _XML.match(head) or _META.search(head)
-    if not found:
+    label = found[1].decode("ascii", "replace").lower() if found else ""
+    if not label or label in _NO_ENCODINGS:
         return legacy_encoding(data)
-    label = found[1].decode("ascii", "replace").lower()
     return _ENCODINGS.get(label, label)

@@ -58,6 +58,7 @@ _PAIR_ATTRIBUTE = {
 _ANGULAR_TAG = re.compile(r"(START|CLOSE)_([A-Z0-9_]+?)(?:_[0-9]+)?\Z")
 """The id of a code that Angular writes for a tag, as in `<x id="START_LINK_1"/>`."""
 
+_ATTRIBUTE = re.compile(r"""\s([^\s"'<>/=]+)\s*=\s*("[^"]*"|'[^']*')""")
 _PROTECTED = re.compile(r"""\smtype\s*=\s*["']protected["']|\stranslate\s*=\s*["']no["']""")
 _ESCAPED_TAG = re.compile(r"&lt;(/?)([A-Za-z][\w:-]*)((?:[^<>&]|&(?!lt;|gt;)|(?!))*+)(?:&gt;|>)")
 _ESCAPED_ENTITY = re.compile(
@@ -292,5 +293,13 @@ def _code(name: str, tag: str, whole: str) -> Piece:
 
 def attribute_value(tag: str, name: str) -> str | None:
     """Return the value of an attribute of an XML tag as it is written, or None."""
-    found = re.search(rf"""\s{re.escape(name)}\s*=\s*(?:"([^"]*)"|'([^']*)')""", tag)
-    return None if found is None else found[1] if found[1] is not None else found[2]
+    found = find_attribute(tag, name)
+    return found[2][1:-1] if found else None
+
+
+def find_attribute(tag: str, name: str) -> re.Match[str] | None:
+    """Return where an attribute stands in an XML tag, with the blank before it.
+
+    Group 2 is its value with the quotes, in which there may be what looks like an attribute.
+    """
+    return next((found for found in _ATTRIBUTE.finditer(tag) if found[1] == name), None)

@@ -90,7 +90,7 @@ _LISTING = re.compile(r"[ \t]{0,3}\{(?:%-?|\{[<%])[ \t]*highlight\b")
 """The tag before a listing of Jekyll or Hugo."""
 
 _MATH = re.compile(r"[ \t]*\$\$")
-_EMPTY_LINE = re.compile(r"\n[ \t>]*\r?(?:\n|\Z)")
+_EMPTY_LINE = re.compile(r"\n[ \t>]*\r?\n")
 _QUOTE = re.compile(r"[ \t]{0,3}>[ \t]?")
 
 _CODE = 4
@@ -262,8 +262,7 @@ class _Parser:
         if "$$" in stripped[2:]:
             return stripped.endswith("$$") and stripped.count("$$") == 2
         closing = self._text.find("$$", end)
-        empty = _EMPTY_LINE.search(self._text, end)
-        if closing < 0 or (stripped != "$$" and empty and empty.start() < closing):
+        if closing < 0 or (stripped != "$$" and _EMPTY_LINE.search(self._text, end, closing)):
             return False
         self._html_end = "$$"
         return True

@@ -108,7 +108,9 @@ class _Units(Units):
     ) -> Iterable[Edit]:
         """Yield the edits that a translation makes."""
         if target is not None and self._xml.inner(target) == translation:
-            return
+            state = (marker or target).get("state")
+            if not self._options.reviewed or state not in self.review_states:
+                return
         tag = _tag_of_target(source) if target is None else target.tag
         if marker is None:
             tag = self._with_state(tag)

@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape
 
 from nmtkit.documents.document import DocumentOptions, Lookup
 from nmtkit.documents.encoding import Encoding, decode, find_mark
-from nmtkit.documents.inline import attribute_value
+from nmtkit.documents.inline import attribute_value, find_attribute
 from nmtkit.errors import DataError
 from nmtkit.io.xml_reader import XmlReader, local_name
 from nmtkit.text.markup_pieces import Markup, Piece, PieceKind, split_pieces
@@ -165,22 +165,17 @@ def walk(root: XmlElement) -> Iterator[XmlElement]:
         waiting += reversed(element.children)
 
 
-def _find_attribute(tag: str, name: str) -> re.Match[str] | None:
-    """Return where an attribute stands in a tag, with the blank before it; group 1 is its value."""
-    return re.search(rf"""\s{re.escape(name)}\s*=\s*("[^"]*"|'[^']*')""", tag)
-
-
 def without_attribute(tag: str, name: str) -> str:
     """Return an opening tag without an attribute."""
-    found = _find_attribute(tag, name)
+    found = find_attribute(tag, name)
     return tag[: found.start()] + tag[found.end() :] if found else tag
 
 
 def with_attribute(tag: str, name: str, value: str) -> str:
     """Return an opening tag with an attribute, in place of an earlier value."""
-    found = _find_attribute(tag, name)
+    found = find_attribute(tag, name)
     if found:
-        return f'{tag[: found.start(1)]}"{value}"{tag[found.end(1) :]}'
+        return f'{tag[: found.start(2)]}"{value}"{tag[found.end(2) :]}'
     end = len(tag) - (2 if tag.endswith("/>") else 1)
     head = tag[:end].rstrip()
     return f'{head} {name}="{value}"{tag[len(head) :]}'

@@ -7,9 +7,10 @@ as what it parses came from a client.
 
 import base64
 import os
+import sys
 from typing import Any
 
-from nmtkit.errors import DataError
+from nmtkit.errors import DataError, is_out_of_memory
 from nmtkit.inference.document import FORMATS, format_of, translate_document
 from nmtkit.inference.translator import Translator
 from nmtkit.text.sentences import find_sentences
@@ -43,12 +44,18 @@ def translate_files(translator: Translator, files: dict[str, Any]) -> list[str]:
     :param files: `contents`, each in base64, and `name`, whose ending names their format.
     :return: their translations in base64.
     :raises DataError: one cannot be read.
+    :raises SystemExit: memory has run out; the server takes the end of the process for that.
     """
     contents = [base64.b64decode(content) for content in files["contents"]]
     _limit(sum(map(len, contents)))
     name = files["name"]
     format = None if name.lower().endswith(PLAIN) else format_of(name)
-    translated = (_translate(translator, content, format) for content in contents)
+    try:
+        translated = [_translate(translator, content, format) for content in contents]
+    except Exception as error:
+        if is_out_of_memory(error):
+            sys.exit(1)
+        raise
     return [base64.b64encode(content).decode("ascii") for content in translated]
 
 

@@ -17,7 +17,7 @@ from nmtkit.serve.file_engine import FileEngine
 from nmtkit.serve.job import Job, LineResult, Pair
 from nmtkit.serve.journal import Journal
 from nmtkit.serve.metrics import Metrics
-from nmtkit.serve.model_pool import Generation, ModelPool, ServedModel
+from nmtkit.serve.model_pool import ModelPool, ServedModel
 from nmtkit.serve.model_process import Worker, WorkerEnded
 from nmtkit.serve.scheduler import MAX_LINES, Piece, Rates, Scheduler, Waiting
 from nmtkit.serve.settings import Limits, ModelSettings
@@ -42,12 +42,15 @@ ThePiece = Piece[Key, Job]
 
 @dataclass(eq=False)
 class PieceInProgress:
-    """A piece that is being translated, by which worker, and the task that waits for it."""
+    """A piece that is being translated, by which worker, and the task that waits for it.
+
+    is_abandoned: its worker was killed, as nobody waits for it.
+    """
 
     piece: ThePiece
-    generation: Generation | None = None
     worker: Worker | None = None
     task: "asyncio.Task[None] | None" = None
+    is_abandoned: bool = False
 
 
 class Engine:
@@ -226,6 +229,7 @@ class Engine:
     def _abandon(self, work: PieceInProgress) -> None:
         """Kill a worker that still translates what nobody waits for."""
         if work in self._running and work.worker is not None:
+            work.is_abandoned = True
             work.worker.kill()
 
     async def _dispatch(self) -> None:
@@ -265,7 +269,7 @@ class Engine:
     async def _run(self, work: PieceInProgress) -> None:
         """Translate a piece, and give its lines their results."""
         piece, model = work.piece, self.pool.models[work.piece.key[0]]
-        generation = work.generation = model.current
+        generation = model.current
         if generation is None:  # its host has just ended
             return await self._run_when_loaded(piece, model)
         try:
@@ -279,8 +283,9 @@ class Engine:
             answer = await work.worker.answer(_message(piece))
             is_alive = True
         except WorkerEnded:
-            self._journal.write("worker_ended", model=model.name, pid=work.worker.pid)
-            self._metrics.worker_ends.add(model.name)
+            if not work.is_abandoned:
+                self._journal.write("worker_ended", model=model.name, pid=work.worker.pid)
+                self._metrics.worker_ends.add(model.name)
             return self._retry(piece, "its worker ended")
         finally:
             if not is_alive:

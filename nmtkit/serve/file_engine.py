@@ -69,22 +69,23 @@ class FileEngine:
         generation = model.current
         if generation is None:
             raise RequestError(503, "the model is being loaded; try again later", 5)
-        worker = await self._new_worker(model, generation)
+        encoded = [base64.b64encode(content).decode("ascii") for content in contents]
+        files = {"name": name[-100:], "contents": encoded}
         try:
-            encoded = [base64.b64encode(content).decode("ascii") for content in contents]
-            files = {"name": name[-100:], "contents": encoded}
-            return await worker.answer({"files": files, "task": task.as_message()})
+            worker = await self._new_worker(generation)
+            try:
+                return await worker.answer({"files": files, "task": task.as_message()})
+            finally:
+                worker.kill()
+                worker.writer.close()
+                generation.give_back(None)
         finally:
-            worker.kill()
-            worker.writer.close()
-            generation.give_back(None)
             model.release(generation)
 
-    async def _new_worker(self, model: ServedModel, generation: Generation) -> Worker:
+    async def _new_worker(self, generation: Generation) -> Worker:
         try:
             return await generation.new_file_worker()
         except WorkerEnded as error:
-            model.release(generation)
             raise RequestError(503, "no file can be translated now; try again later", 5) from error
 
     def _contents_of(self, answer: dict[str, Any]) -> list[bytes]:

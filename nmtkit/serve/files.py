@@ -1,6 +1,5 @@
 """LibreTranslate's endpoints for files: one is sent, its translation fetched from an address."""
 
-import re
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -20,11 +19,14 @@ from nmtkit.serve.task import Task
 MAX_NAME = 100
 """Characters of the name of a file that are kept."""
 
-SAMPLE = 2_000
-"""Bytes of a file by which its language is detected."""
+SAMPLE = 1 << 18
+"""Bytes of a file in which text is looked for by which its language is detected."""
 
 HTML = (".html", ".htm", ".xhtml")
 """Endings of files that may declare their encoding as HTML does."""
+
+XML = (".tmx", ".xlf", ".xliff")
+"""Endings of files whose text stands between tags of XML."""
 
 
 class Files:
@@ -60,10 +62,10 @@ class Files:
             raise RequestError(
                 400, f"Invalid request: the file's name must end in one of {endings}"
             )
-        sample = _sample(name, upload.data)
+        sample, markup = _sample(name.lower(), upload.data)
         source, target = text_field(fields, "source"), text_field(fields, "target")
         await load_identifier(source)
-        (pair, _) = service.languages.pair(source, target, sample)
+        (pair, _) = service.languages.pair(source, target, sample, markup)
         task = service.task(fields, Task())
         request.state.note = {"bytes": len(upload.data)}
         work = service.engine.translate_files(pair, name, [upload.data], task)
@@ -84,11 +86,14 @@ class Files:
         return Response(found.data, media_type="application/octet-stream", headers=headers)
 
 
-def _sample(name: str, data: bytes) -> str:
-    """Return a sample of the text of a file."""
-    is_html = name.lower().endswith(HTML)
-    text = beginning(data, SAMPLE, declared_encoding(data) if is_html else None)
-    return re.sub(r"<[^<>]*>", " ", text) if is_html else text
+def _sample(name: str, data: bytes) -> tuple[str, str | None]:
+    """Return the beginning of a file, and the markup in it.
+
+    :param name: of the file, in small letters.
+    """
+    if name.endswith(HTML):
+        return beginning(data, SAMPLE, declared_encoding(data)), "html"
+    return beginning(data, SAMPLE), "xml" if name.endswith(XML) else None
 
 
 def safe_name(name: str) -> str:

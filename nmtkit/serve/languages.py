@@ -1,8 +1,10 @@
 """The languages of the models: their names, and which one a text is in."""
 
 import asyncio
+import html
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from nmtkit.extras import install_command
@@ -11,12 +13,16 @@ from nmtkit.serve.errors import RequestError
 from nmtkit.serve.job import Pair
 from nmtkit.text.language_identifier import language_identifier
 from nmtkit.text.languages import base_language
+from nmtkit.text.markup_pieces import Markup, PieceKind, split_pieces
 
 AUTO = "auto"
 """Source language of requests that want it detected."""
 
 MAX_CHARACTERS = 2_000
 """Characters of a text by which its language is detected."""
+
+MAX_PIECES = 10_000
+"""Tags and texts between them that are looked at to find so many characters."""
 
 MIN_CONFIDENCE = 0.05
 """Probability below which a language is not named."""
@@ -56,14 +62,16 @@ class Languages:
         """Return the languages into which there is a model."""
         return [target for one, target in self.pairs if one == source]
 
-    def pair(self, source: str, target: str, text: str = "") -> tuple[Pair, Detected | None]:
+    def pair(
+        self, source: str, target: str, text: str = "", markup: str | None = None
+    ) -> tuple[Pair, Detected | None]:
         """Return the pair of models for the languages of a request.
 
         A language without a script or region stands for one that has them, and the reverse, unless
         there is a model of the language itself. Text that is in the target language stays as it is:
         unless there is a model, its pair is that language twice.
 
-        :param source: a code, or `auto`. text: by which the language is detected.
+        :param source: a code, or `auto`. text: by which the language is detected. markup: in it.
         :return: the pair, and the language of the text if it was detected.
         :raises RequestError: there is no such model.
         """
@@ -71,7 +79,7 @@ class Languages:
             if not code.strip():
                 raise RequestError(400, f"Invalid request: missing {name} parameter")
         if source.lower() == AUTO:
-            return self._detected(target, text)
+            return self._detected(target, text, markup)
         candidates = [
             pair for pair in self.pairs if _is_alike(pair[0], source) and _is_alike(pair[1], target)
         ]
@@ -87,11 +95,11 @@ class Languages:
             candidates, key=lambda pair: _distance(pair[0], source) + _distance(pair[1], target)
         ), None
 
-    def _detected(self, target: str, text: str) -> tuple[Pair, Detected]:
+    def _detected(self, target: str, text: str, markup: str | None) -> tuple[Pair, Detected]:
         candidates = [pair for pair in self.pairs if _is_alike(pair[1], target)]
         if not candidates:
             raise RequestError(400, f"{target[:20]} is not supported as a target language")
-        ranked = detect(text)
+        ranked = detect(text, markup)
         found = dict(ranked)
 
         def fitness(pair: Pair) -> tuple[float, int]:
@@ -139,15 +147,30 @@ async def load_identifier(source: str = AUTO) -> None:
         await asyncio.to_thread(_identifier)
 
 
-def detect(text: str) -> Sequence[tuple[str, float]]:
+def detect(text: str, markup: str | None = None) -> Sequence[tuple[str, float]]:
     """Return the languages of a text, the most probable first, with their probabilities.
 
+    :param markup: in the text, which tells nothing of its language.
     :raises RequestError: the identifier is not installed.
     """
-    if not any(map(str.isalpha, text)):
+    shown = text[:MAX_CHARACTERS] if markup is None else _without_markup(text, markup)
+    if not any(map(str.isalpha, shown)):
         return []
-    found: Sequence[tuple[str, float]] = _identifier().rank(text[:MAX_CHARACTERS])
+    found: Sequence[tuple[str, float]] = _identifier().rank(shown)
     return found
+
+
+def _without_markup(text: str, markup: str) -> str:
+    """Return the beginning of a text without its markup, with scripts and styles."""
+    parts: list[str] = []
+    size = 0
+    for piece in islice(split_pieces(text, Markup(markup)), MAX_PIECES):
+        is_text = piece.kind in (PieceKind.TEXT, PieceKind.ENTITY)
+        parts.append(html.unescape(piece.source) if is_text else " ")
+        size += len(parts[-1]) if parts[-1].strip() else 0
+        if size >= MAX_CHARACTERS:
+            break
+    return " ".join("".join(parts).split())[:MAX_CHARACTERS]
 
 
 def _identifier() -> Any:

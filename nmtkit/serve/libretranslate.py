@@ -75,7 +75,7 @@ class LibreTranslate:
         service.check_size(texts, lines)
         task = service.task(fields, task)
         await load_identifier(source)
-        found = [service.languages.pair(source, target, text) for text in texts]
+        found = [service.languages.pair(source, target, text, task.markup) for text in texts]
         request.state.note = {"characters": sum(map(len, texts)), "lines": lines}
         if service.journal.texts:
             request.state.note["texts"] = texts

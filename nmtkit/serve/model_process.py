@@ -141,6 +141,9 @@ class ModelProcess:
         except (EOFError, TimeoutError) as error:
             writer.close()
             raise WorkerEnded from error
+        except asyncio.CancelledError:
+            writer.close()
+            raise
         return Worker(reader, writer, hello["pid"], self)
 
     def kill_worker(self, worker: Worker) -> None:

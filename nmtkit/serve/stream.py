@@ -147,7 +147,8 @@ class Connection:
         service.check_size([text], count_lines(text))
         source = text_field(message, "source")
         await load_identifier(source)
-        pair, language = service.languages.pair(source, text_field(message, "target"), text)
+        target = text_field(message, "target")
+        pair, language = service.languages.pair(source, target, text, task.markup)
         prefixes = _prefixes(message, len(lines))
         if prefixes is not None:
             _refuse_markup(task.markup)

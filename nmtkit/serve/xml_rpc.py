@@ -8,6 +8,7 @@ import itertools
 import math
 import operator
 import re
+from bisect import bisect_right
 from typing import Any
 from xml.sax.saxutils import escape
 
@@ -121,20 +122,18 @@ def _links(line: str, result: LineResult) -> list[tuple[int, int]]:
     best: dict[int, tuple[float, int]] = {}
     for target, source, weight in result["alignment"]:
         best[target] = max(best.get(target, (0.0, 0)), (weight, source))
-    src_words, tgt_words = result["source_words"], result["target_words"]
-    links = {
-        (
-            _word_at(tgt_words[target]["start"], result["text"]),
-            _word_at(src_words[source]["start"], line),
-        )
-        for target, (_, source) in best.items()
-    }
-    return sorted(links)
+    src_words = _indices(result["source_words"], line)
+    tgt_words = _indices(result["target_words"], result["text"])
+    return sorted({(tgt_words[target], src_words[source]) for target, (_, source) in best.items()})
 
 
-def _word_at(offset: int, text: str) -> int:
-    """Return the index of the word between blanks at an offset, or of the last one before it."""
-    return max(len(text[: offset + 1].split()) - 1, 0)
+def _indices(words: list[dict[str, Any]], text: str) -> list[int]:
+    """Return for each word of the model the word between blanks in which it begins.
+
+    It is the last one before it if it begins at a blank.
+    """
+    starts = [found.start() for found in re.finditer(r"\S+", text)]
+    return [max(bisect_right(starts, word["start"]) - 1, 0) for word in words]
 
 
 _DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'

@@ -197,3 +197,15 @@ def test_signs_that_close_a_heading_are_no_text(line: str, text: str) -> None:
 @pytest.mark.parametrize("rule", ["|-|-|", "  | :-: |--:  |  ", ":-|-", "-|-", "|---|\t"])
 def test_rules_of_tables(rule: str) -> None:
     assert sources(f"A | b\n{rule}\nC | d") == ["A", "b", "C", "d"]
+
+
+def test_an_empty_line_is_looked_for_within_a_formula(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[int] = []
+
+    class Pattern:
+        def search(self, text: str, start: int, end: int | None = None) -> None:
+            searched.append((len(text) if end is None else end) - start)
+
+    monkeypatch.setattr("nmtkit.documents.markdown._EMPTY_LINE", Pattern())
+    assert sources("$$x\n" * 100) == []
+    assert len(searched) == 50 and sum(searched) <= 4 * 100

@@ -340,3 +340,19 @@ def test_what_belongs_to_the_old_state_goes_with_it() -> None:
     )
     changed = translated(first, "xliff", str.upper, reviewed=True).data.decode()
     assert '<target state="translated">ONE</target>' in changed
+
+
+@pytest.mark.parametrize("file", [FIRST, SECOND])
+def test_a_translation_that_stays_the_same_is_reviewed(file: str) -> None:
+    once = translated(file, "xliff", str.upper)
+    done = translated(once.data, "xliff", str.upper, retranslate=True, reviewed=True)
+    assert done.data == translated(file, "xliff", str.upper, retranslate=True, reviewed=True).data
+
+
+def test_a_value_may_hold_what_looks_like_an_attribute() -> None:
+    unit = "<trans-unit id='1' note=\" translate='no' \"><source>One</source>{}</trans-unit>"
+    head, end = '<xliff version="1.2"><file><body>', "</body></file></xliff>"
+    file = head + unit.format("<target note=\"a state='final' b\" state='new'>x</target>") + end
+    state = 'state="needs-review-translation" state-qualifier="mt-suggestion"'
+    target = f"<target note=\"a state='final' b\" {state}>ONE</target>"
+    assert translated(file, "xliff", str.upper).data.decode() == head + unit.format(target) + end

@@ -1,5 +1,6 @@
 """Every request has its answer, whatever workers, loadings and the end of the server do."""
 
+import asyncio
 import base64
 import json
 import threading
@@ -10,9 +11,10 @@ from typing import Any
 import httpx
 import pytest
 
+from nmtkit.serve.model_process import WorkerEnded
 from nmtkit.serve.settings import Limits
 from tests.integration.serving import running
-from tests.unit.serve.fake_hosts import FakeHosts, result_of, upper
+from tests.unit.serve.fake_hosts import FakeHosts, FakeWorker, result_of, upper
 
 
 def without_bad_line(kind: dict[str, Any]) -> Any:
@@ -210,3 +212,25 @@ def test_a_page_is_read_as_unicode_whatever_it_declares(hosts: FakeHosts, tmp_pa
         for charset in ("iso-8859-1", "windows-1251", "utf-16", "klingon"):
             page = f"<meta charset={charset}><p>été дом"
             assert server.text(page, format="html") == page.upper()
+
+
+def test_a_worker_that_is_killed_as_its_client_left_is_no_trouble(
+    hosts: FakeHosts, tmp_path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nmtkit.serve.engine.ABANDONED_SECONDS", 0.05)
+    killed = asyncio.Event()
+
+    async def answer(worker: FakeWorker, message: dict[str, Any]) -> dict[str, Any]:
+        await killed.wait()
+        raise WorkerEnded
+
+    monkeypatch.setattr(FakeWorker, "answer", answer)
+    monkeypatch.setattr(FakeWorker, "kill", lambda worker: killed.set())
+    with running(tmp_path) as server:
+        with server.socket("/translate") as socket:
+            socket.send("one")
+            server.wait_until(lambda: any(work.worker for work in server.service.engine._running))
+        server.wait_until(killed.is_set)
+        server.wait_until(lambda: not server.service.engine._running)
+        assert not server.events("worker_ended")
+        assert 'nmtkit_worker_ends_total{model="en-fr"} 0' in server.http.get("/metrics").text

@@ -3,6 +3,7 @@
 import pytest
 
 from nmtkit.serve.files import _sample
+from nmtkit.serve.languages import Languages
 
 
 @pytest.mark.parametrize(
@@ -14,10 +15,28 @@ from nmtkit.serve.files import _sample
         ("a.txt", "\ufeff", "utf-16-be"),
         ("a.html", "", "utf-8"),
         ("a.html", "<meta charset=rot13>", "utf-8"),
+        ("a.html", "<meta charset=idna>", "utf-8"),
+        ("a.html", "<meta charset=punycode>-", "utf-8"),
+        ("a.html", "<meta charset=undefined>", "cp1252"),
     ],
 )
 def test_the_sample_is_in_the_encoding_of_the_file(name: str, head: str, encoding: str) -> None:
-    data = f"{head}<p>Это предложение</p>".encode(encoding)
-    sample = _sample(name, data)
-    assert "Это предложение" in sample
-    assert name.endswith(".txt") or "<" not in sample
+    text = "Это предложение" if encoding != "cp1252" else "Eine schöne Übung"
+    data = f"{head}<p>{text}</p>".encode(encoding)
+    assert text in _sample(name.lower(), data)[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "page"),
+    [
+        ("a.html", "<head><script>{code}</script></head><p>{text} Sch&ouml;n!</p>"),
+        ("a.html", '<style>{code}</style><p class="{code}">{text}</p>'),
+        ("a.xlf", '<xliff><file original="{code}"><source>{text}</source></file></xliff>'),
+    ],
+)
+def test_the_language_of_a_file_is_that_of_its_text(name: str, page: str) -> None:
+    code = "if (this.page.is_open() and not the_end) return the_content; " * 50
+    text = "Das ist ein Text auf Deutsch, und wir lesen ihn gern."
+    sample, markup = _sample(name, page.format(code=code, text=text).encode())
+    pair, detected = Languages([("de", "en")]).pair("auto", "en", sample, markup)
+    assert pair == ("de", "en") and detected is not None and detected[0] == "de"

@@ -92,3 +92,21 @@ def test_alignments_count_words_between_blanks():
     assert [one["totalScore"] for one in answer["nbest"]] == [-0.5, -0.7]
     assert [one["word-align"] for one in answer["nbest"]] == [word_align, []]
     assert _answer("de eau.", {**result, "alternatives": []}, set(), 0) == {"text": "l'eau !"}
+
+
+def test_words_of_a_long_line_are_counted_once() -> None:
+    class Watched(str):
+        copied = 0
+
+        def __getitem__(self, key):
+            part = super().__getitem__(key)
+            Watched.copied += len(part)
+            return part
+
+    line = Watched("word " * 200)
+    words = placed(*((start, start + 4) for start in range(0, len(line), 5)))
+    details = {"source_words": words, "target_words": words}
+    details["alignment"] = [[number, number, 1.0] for number in range(200)]
+    answer = _answer(line, {"text": line, **details}, {"word-align"}, 0)
+    assert answer["word-align"][-1] == {"source-word": 199, "target-word": 199}
+    assert Watched.copied <= len(line)

@@ -1,0 +1,38 @@
+"""Files whose clients leave, whatever happens to the model meanwhile."""
+
+import asyncio
+import io
+from pathlib import Path
+
+import pytest
+
+from nmtkit.serve.file_engine import FileEngine
+from nmtkit.serve.journal import Journal
+from nmtkit.serve.metrics import Metrics
+from nmtkit.serve.model_pool import ServedModel
+from nmtkit.serve.settings import ModelSettings
+from nmtkit.serve.task import Task
+from tests.unit.serve.fake_hosts import FakeHosts
+
+
+def test_a_replaced_model_ends_when_the_client_of_its_last_file_leaves(
+    hosts: FakeHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def replace_and_leave() -> None:
+        journal, pair = Journal(stream=io.StringIO()), ("en", "fr")
+        model = ServedModel(pair, ModelSettings({pair: (tmp_path,)}), journal)
+        await model.load()
+        old = hosts.hosts[0]
+        monkeypatch.setattr(old, "new_worker", asyncio.Event().wait)
+        engine = FileEngine(1, 60.0, journal, Metrics())
+        work = asyncio.create_task(engine.translate(model, "a.txt", [b"a"], Task()))
+        await asyncio.sleep(0.01)
+        await model.load()
+        assert old.is_running
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
+        await asyncio.sleep(0.01)
+        assert not old.is_running and hosts.hosts[1].is_running
+        await model.end()
+
+    asyncio.run(replace_and_leave())
