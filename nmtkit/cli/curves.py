@@ -40,7 +40,7 @@ from nmtkit.cli.shared_options import (
         "--x-axis",
         type=click.Choice(["updates", "epochs", "seconds"]),
         common=True,
-        help="Unit of the x axis. Seconds are those spent in updates.  [default: updates]",
+        help="Unit of the x axis. Seconds count validations, too.  [default: updates]",
     ),
 )
 @force_option
@@ -57,9 +57,9 @@ def command(
 
     It works during training, too. The table has a row every 100 updates and one for each
     validation, with tabs between the cells: the model, 'training' or 'validation', updates, epochs,
-    seconds spent in updates, cost per target token (natural log), BLEU, whether the validation was
-    the best so far, and chrF if it was measured. With --json it is a list of objects with the names
-    of the columns as keys.
+    seconds so far, over all runs, cost per target token (natural log), BLEU, whether the validation
+    was the best so far, and chrF if it was measured. With --json it is a list of objects with the
+    names of the columns as keys.
 
     The picture shows the costs of all models and, below, BLEU on the validation set. The training
     cost is what was minimised, including dropout and label smoothing.

@@ -190,8 +190,9 @@ def _at_most_two(
     option(
         "--no-language-check",
         is_flag=True,
-        help="Do not look first whether the text is in the languages of -s and -t, and the sides"
-        " are not swapped. It is looked at if the package py3langid is installed.",
+        help="Do not look first whether the text is in the scripts and languages of -s and -t, and"
+        " the sides are not swapped. Languages are looked at if the package py3langid is"
+        " installed.",
     ),
     invalid_option,
 )

@@ -68,7 +68,8 @@ def translate_document(
 
     :param data: the bytes of the file.
     :param format: "html", "po", "xliff", "tmx", "tsv", "srt" or "md".
-    :param translator: for files with markup, of a model with attention.
+    :param translator: of the models; without attention, words are taken to be in the order of the
+        source.
     :param name: of the file, for messages.
     :param protect: patterns of text that comes back as it is, besides placeholders.
     :param columns: of TSV, the one to translate, and the one for the translation, from 1.
@@ -79,7 +80,6 @@ def translate_document(
     :param process_group: shares the sentences; on ranks other than 0 the result has no bytes.
     :raises ConfigError: there is no such format.
     :raises DataError: the file cannot be read, or its encoding lacks a character of a translation.
-    :raises ModelError: the file has markup or placeholders, and the model has no attention.
     :raises TypeError: `data` is no bytes.
     """
     refuse_other(data, bytes, "data")

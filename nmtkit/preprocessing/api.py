@@ -129,8 +129,8 @@ def prepare(
     :param held_out: training pairs to move to a dev set.
     :param workers: processes that share the work; the result is the same for any number.
     :param force: replace an earlier prepared folder.
-    :param language_check: look first whether the text is in the languages named, which needs the
-        package py3langid.
+    :param language_check: look first whether the text is in the scripts and languages named; the
+        languages need the package py3langid.
     :param dry_run: write only the report of cleaning into the folder: `cleaning.html`,
         `dropped.tsv.gz`, and `cleaning.json` with what is returned.
     :return: the manifest: every setting, checksum and count.

@@ -55,7 +55,7 @@ def attention_of_doubled(query: Tensor, keys: Tensor, v_a: Tensor, src_mask: Ten
 
 def _energies(query: Tensor, keys: Tensor, v_a: Tensor) -> Tensor:
     """Return e_ij up to a constant; see the top of this file. Shape: [b, k, T_x]."""
-    rows = max(1, MAX_SUMS // keys[0].numel())  # hypotheses at a time
+    rows = max(1, MAX_SUMS // (keys.size(1) * keys.size(2)))  # hypotheses at a time
     if rows < query.size(1):
         return torch.cat(
             [_energies(part, keys, v_a) for part in torch.split(query, rows, dim=1)], dim=1
