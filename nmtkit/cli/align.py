@@ -54,6 +54,7 @@ NEED_WEIGHTS = ("--soft", "--show", "--plot", "--lexicon")
         exclusive("--composition", "--tag", because="a line may begin with its tag"),
         exclusive("--soft", "--show"),
         needs("--reverse-model", "--symmetrize"),
+        exclusive("--tag", "--reverse-model", because="the tag is a word of one model alone"),
         *excludes("--symmetrize", *NEED_WEIGHTS, because="it has links, not weights"),
         needs("--min-count", "--lexicon"),
         needs("--format", "--plot"),
