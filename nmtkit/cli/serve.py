@@ -6,7 +6,7 @@ import click
 
 from nmtkit.cli.command import declare_command
 from nmtkit.cli.rules import Rule, excludes, needs
-from nmtkit.cli.serve_options import ServeOptions, serve_options
+from nmtkit.cli.serve_options import serve_options, server_settings
 from nmtkit.cli.shared_options import FOLDER
 
 RULES: list[Rule] = [
@@ -59,5 +59,5 @@ def command(
         return
     from nmtkit.serve.server import check_models, serve
 
-    settings = ServeOptions(keys, values, search).settings(models)
+    settings = server_settings(models, keys, values, search)
     check_models(settings) if check else serve(settings)

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,61 +29,53 @@ NATURAL = click.IntRange(min=0)
 POSITIVE = click.IntRange(min=1)
 
 
-@dataclass(frozen=True)
-class ServeOptions:
-    """The options of the command line, by the names of their parameters.
+def server_settings(
+    models: tuple[str, ...], keys: str | None, values: Mapping[str, Any], search: Mapping[str, Any]
+) -> "ServerSettings":
+    """Return the settings of the server.
 
-    keys: file of keys, or None. values: the others. search: fields of `SearchConfig`.
+    :param models: folders of models. keys: file of keys, or None.
+    :param values: the other options, by the names of their parameters.
+    :param search: fields of `SearchConfig`.
+    :raises NmtkitError: a folder or an option cannot be used.
     """
+    from nmtkit.serve.pairs import models_of_pairs, named_files
+    from nmtkit.serve.public_url import parse_origin, parse_public_url
+    from nmtkit.serve.settings import Limits, ModelSettings, ServerSettings
 
-    keys: str | None
-    values: Mapping[str, Any]
-    search: Mapping[str, Any]
-
-    def settings(self, models: tuple[str, ...]) -> "ServerSettings":
-        """Return the settings of the server.
-
-        :param models: folders of models.
-        :raises NmtkitError: a folder or an option cannot be used.
-        """
-        from nmtkit.serve.pairs import models_of_pairs, named_files
-        from nmtkit.serve.public_url import parse_origin, parse_public_url
-        from nmtkit.serve.settings import Limits, ModelSettings, ServerSettings
-
-        values = self.values
-        if not values["timeout"] > 0:
-            raise ConfigError("--timeout: 0 seconds are too short; give a time above 0, as 60s")
-        return ServerSettings(
-            models=ModelSettings(
-                folders=models_of_pairs(models, values["pairs"]),
-                glossaries=named_files(values["glossaries"], "--glossary"),
-                device=values["device"],
-                params=values["params"],
-                search=self.search,
-                fast=values["fast"],
-                batch_size=values["batch_size"],
-                cores=values["threads"] or _cores(),
-                unload_idle=values["unload_idle"] or 0.0,
-            ),
-            limits=Limits(
-                body=values["max_body"],
-                characters=values["max_characters"],
-                lines=values["max_lines"],
-                seconds=values["timeout"],
-                queue=values["max_queue"],
-                file=values["max_file"],
-                rate=values["rate"],
-                connections=values["max_connections"],
-            ),
-            host=values["host"],
-            port=values["port"],
-            public_url=parse_public_url(values["public_url"]) if values["public_url"] else None,
-            origins=tuple(map(parse_origin, values["origins"])),
-            hosts=values["hosts"],
-            keys=Path(self.keys) if self.keys else None,
-            log_texts=values["log_texts"],
-            drain=values["drain"],
-        )
+    if not values["timeout"] > 0:
+        raise ConfigError("--timeout: 0 seconds are too short; give a time above 0, as 60s")
+    return ServerSettings(
+        models=ModelSettings(
+            folders=models_of_pairs(models, values["pairs"]),
+            glossaries=named_files(values["glossaries"], "--glossary"),
+            device=values["device"],
+            params=values["params"],
+            search=search,
+            fast=values["fast"],
+            batch_size=values["batch_size"],
+            cores=values["threads"] or _cores(),
+            unload_idle=values["unload_idle"] or 0.0,
+        ),
+        limits=Limits(
+            body=values["max_body"],
+            characters=values["max_characters"],
+            lines=values["max_lines"],
+            seconds=values["timeout"],
+            queue=values["max_queue"],
+            file=values["max_file"],
+            rate=values["rate"],
+            connections=values["max_connections"],
+        ),
+        host=values["host"],
+        port=values["port"],
+        public_url=parse_public_url(values["public_url"]) if values["public_url"] else None,
+        origins=tuple(map(parse_origin, values["origins"])),
+        hosts=values["hosts"],
+        keys=Path(keys) if keys else None,
+        log_texts=values["log_texts"],
+        drain=values["drain"],
+    )
 
 
 def _cores() -> int:

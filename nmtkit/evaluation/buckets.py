@@ -35,11 +35,9 @@ from nmtkit.text.vocabulary import Vocabulary
 Values = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-CRITERIA = ("length", "unknown", "rank")
 VALUE_NAMES = {"length": "lengths", "unknown": "unknown words", "rank": "word ranks"}
 """Names of the criteria's values in messages."""
 
-SIDES = ("source", "reference", "both")
 DEFAULT_BOUNDS: dict[str, tuple[float, ...]] = {
     "length": (10, 20, 30, 40, 50, 60),
     "unknown": tuple(range(11)),  # the axis of Cho et al. 2014b
@@ -115,8 +113,8 @@ class EvaluationSet:
 class Bucketing:
     """A way to divide a test set into buckets.
 
-    by: criterion, one of `CRITERIA`.
-    of: side whose words count, one of `SIDES`.
+    by: criterion, one of `DEFAULT_BOUNDS`.
+    of: side whose words count: "source", "reference" or "both".
     bounds: upper ends of the buckets; `DEFAULT_BOUNDS` if empty.
     window: number of lengths in a moving window, instead of bounds; 0 for none.
     neighbours: number of sorted sentences in a moving window, instead of bounds; 0 for none.

@@ -22,16 +22,6 @@ class Retokenizer:
     convert: Callable[[str], str]
 
 
-def moses_tokenizer(language: str, hyphens: bool = False) -> Retokenizer:
-    """Return a retokenizer that tokenises raw text as `nmtkit prepare` does.
-
-    :param hyphens: split words at hyphens, too.
-    """
-    tokenizer = Tokenizer(language, hyphens=hyphens)
-    name = f"moses-{language}-hyphens" if hyphens else f"moses-{language}"
-    return Retokenizer(name, lambda line: " ".join(tokenizer.tokenize(line)))
-
-
 def word_tokenizer(
     language: str | None, hyphens: bool = False, tokenizer: BleuTokenizer | None = None
 ) -> Retokenizer | None:
@@ -47,9 +37,13 @@ def word_tokenizer(
     :raises ConfigError: sacreBLEU's tokeniser cannot be used.
     """
     tokenizer = tokenizer or choose_tokenizer(language)
-    if tokenizer.spaced:
-        return moses_tokenizer(language, hyphens) if language else None
-    return Retokenizer(*load_tokenizer(tokenizer.name))
+    if not tokenizer.spaced:
+        return Retokenizer(*load_tokenizer(tokenizer.name))
+    if not language:
+        return None
+    moses = Tokenizer(language, hyphens=hyphens)
+    name = f"moses-{language}-hyphens" if hyphens else f"moses-{language}"
+    return Retokenizer(name, lambda line: " ".join(moses.tokenize(line)))
 
 
 def moses_detokenizer(language: str) -> Retokenizer:

@@ -77,6 +77,17 @@ def collect_statistics(
     return tuple(collected)
 
 
+def sentence_chrf(
+    hypotheses: Sequence[str], references: Sequence[str], detokenize: Retokenizer | None = None
+) -> list[float]:
+    """Return the chrF of each sentence in percent; sentence BLEU is 0 without a matching 4-gram.
+
+    :param detokenize: for tokenised text.
+    """
+    (counts,) = collect_statistics(hypotheses, references, detokenize=detokenize, metrics=["chrf"])
+    return [counts.figure(np.array([number])) for number in range(len(hypotheses))]
+
+
 def extend_signature(signature: str, fields: Mapping[str, object]) -> str:
     """Insert fields into a signature after `nrefs`, where sacreBLEU writes such fields."""
     first, bar, rest = signature.partition("|")

@@ -78,7 +78,7 @@ def read_bitext(
     """
     if len(paths) == 2:
         names = (str(paths[0]), str(paths[1]))
-        yield from _line_blocks(names, read_raw_blocks(size, *paths))
+        yield from line_blocks(names, read_raw_blocks(size, *paths))
         return
     if len(paths) != 1:
         given = ", ".join(map(str, paths)) or "no file"
@@ -90,7 +90,7 @@ def read_bitext(
         chunks = chain([head], chunks)
         if head.startswith(ZIP_MAGIC):
             names, sides = open_members(path, languages, stack)
-            yield from _line_blocks(names, _zip_blocks(size, names, sides))
+            yield from line_blocks(names, _zip_blocks(size, names, sides))
         elif is_tmx(head):
             yield from _blocks(read_tmx(chunks, str(path), languages), str(path), size)
         else:
@@ -116,10 +116,10 @@ def _zip_blocks(
     return blocks_of(size, names, map(split_lines, texts, names))
 
 
-def _line_blocks(
+def line_blocks(
     names: tuple[str, str], blocks: Iterable[tuple[list[bytes], ...]]
 ) -> Iterator[PairBlock]:
-    """Yield blocks of two files, whose lines have the same numbers."""
+    """Yield blocks of two sides, whose lines have the same numbers."""
     first = 1
     for src, tgt in blocks:
         yield PairBlock(src, tgt, names, range(first, first + len(src)))

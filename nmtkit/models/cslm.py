@@ -84,6 +84,7 @@ class CSLM(EncoderDecoder):
 
     config_class = CSLMConfig
     reads_source = False
+    P = None  # W_o is one matrix
     inference: CSLMInference | None
 
     def __init__(self, config: CSLMConfig, src_size: int, tgt_size: int) -> None:
@@ -146,10 +147,6 @@ class CSLM(EncoderDecoder):
     def inference_twin(self, precision: Precision) -> CSLMInference:
         """Return the fast twin of `readout`."""
         return CSLMInference(self, precision)
-
-    def output_words(self) -> Tensor:
-        """Return W_o; see `EncoderDecoder.output_words`."""
-        return self.W_o
 
 
 def contexts(tgt: Tensor, size: int) -> Tensor:

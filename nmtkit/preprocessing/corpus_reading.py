@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
-from nmtkit.io.bitext import PairBlock, read_bitext
+from nmtkit.io.bitext import PairBlock, line_blocks, read_bitext
 from nmtkit.io.inputs import HashedFile, Source, copy_pipes, is_pipe
 from nmtkit.io.temporary import temporary_folder
 from nmtkit.preprocessing.corpora import TrainingCorpus
@@ -22,16 +22,9 @@ def read_corpus(
     if not corpus.is_phrase_table:
         languages = (settings.text.src_language, settings.text.tgt_language)
         return read_bitext(corpus.files, languages, size, corpus.columns)
-    any_bytes = settings.invalid == "drop"
-    return _numbered(read_phrase_blocks(size, corpus.files[0], any_bytes), str(corpus.files[0]))
-
-
-def _numbered(blocks: Iterable[tuple[list[bytes], ...]], name: str) -> Iterator[PairBlock]:
-    """Yield the pairs of a phrase table with their numbers."""
-    first = 1
-    for src, tgt in blocks:
-        yield PairBlock(src, tgt, (name, name), range(first, first + len(src)))
-        first += len(src)
+    path = corpus.files[0]
+    blocks = read_phrase_blocks(size, path, any_bytes=settings.invalid == "drop")
+    return line_blocks((str(path), str(path)), blocks)
 
 
 Splits = dict[str, Sequence[TrainingCorpus]]

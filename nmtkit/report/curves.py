@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 XAxis = Literal["updates", "epochs", "seconds"]
 Point = TrainingPoint | ValidationPoint
+Value = str | int | float | bool | None
 
 WIDTH_INCHES, COST_HEIGHT_INCHES, BLEU_HEIGHT_INCHES = 6.0, 3.0, 2.2  # inches
 COST_LABEL = "cost per token\n(marked: dev, thin: training)"
@@ -71,43 +72,33 @@ def format_table(curves: Mapping[str, Curve]) -> Iterator[str]:
     measurement are empty.
     """
     yield "\t".join(HEADER)
-    for name, curve in curves.items():
-        points: list[Point] = [*curve.training, *curve.validation]
-        for point in sorted(points, key=lambda point: point.update):
-            yield "\t".join((name.replace("\t", " "), *_cells(point)))
+    for row in _rows(curves):
+        yield "\t".join(map(_cell, row))
 
 
-def records_of(curves: Mapping[str, Curve]) -> list[dict[str, str | int | float | bool | None]]:
+def records_of(curves: Mapping[str, Curve]) -> list[dict[str, Value]]:
     """Return the rows of `format_table` as records for JSON; unmeasured figures are None."""
-    records: list[dict[str, str | int | float | bool | None]] = []
+    return [dict(zip(HEADER, row, strict=True)) for row in _rows(curves)]
+
+
+def _rows(curves: Mapping[str, Curve]) -> Iterator[tuple[Value, ...]]:
+    """Yield the values of `HEADER` for each point."""
     for name, curve in curves.items():
         points: list[Point] = [*curve.training, *curve.validation]
         for point in sorted(points, key=lambda point: point.update):
-            validated = point if isinstance(point, ValidationPoint) else None
-            records.append(
-                {
-                    "model": name,
-                    "kind": "validation" if validated else "training",
-                    "update": point.update,
-                    "epoch": point.epoch,
-                    "seconds": point.seconds,
-                    "cost_per_token": point.cost_per_token,
-                    "bleu": validated.bleu if validated else None,
-                    "best": validated.best if validated else None,
-                    "chrf": validated.chrf if validated else None,
-                }
-            )
-    return records
+            common = point.update, point.epoch, point.seconds, point.cost_per_token
+            if isinstance(point, ValidationPoint):
+                yield name, "validation", *common, point.bleu, point.best, point.chrf
+            else:
+                yield name, "training", *common, None, None, None
 
 
-def _cells(point: Point) -> Iterator[str]:
-    validation = isinstance(point, ValidationPoint)
-    yield "validation" if validation else "training"
-    yield from (f"{point.update}", f"{point.epoch:g}", f"{point.seconds:g}")
-    yield f"{point.cost_per_token:g}"
-    yield f"{point.bleu:g}" if isinstance(point, ValidationPoint) and point.bleu is not None else ""
-    yield str(int(point.best)) if isinstance(point, ValidationPoint) else ""
-    yield f"{point.chrf:g}" if isinstance(point, ValidationPoint) and point.chrf is not None else ""
+def _cell(value: Value) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value.replace("\t", " ")
+    return f"{value:g}" if isinstance(value, float) else str(int(value))
 
 
 def plot_curves(

@@ -4,22 +4,16 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from nmtkit.config import TextConfig
 from nmtkit.evaluation.bleu_tokenizer import choose_tokenizer, is_spaced
 from nmtkit.evaluation.buckets import Bucketing, EvaluationSet
 from nmtkit.evaluation.comparison import Comparison, ComparisonConfig, compare
 from nmtkit.evaluation.retokenize import moses_detokenizer, word_tokenizer
-from nmtkit.evaluation.sufficient_statistics import collect_statistics
 from nmtkit.model_folder import LoadedModel
 from nmtkit.report.lines import TokenizedLine, split_line, tokenized_line
 from nmtkit.text.pipeline import TextPipeline
 
 log = logging.getLogger("nmtkit")
-
-SENTENCE_METRIC = "chrF"
-"""Metric of single sentences; sentence BLEU is 0 without a matching 4-gram."""
 
 
 def bucket_metric(text: TextConfig) -> str:
@@ -69,12 +63,6 @@ class MetricTexts:
         if self.tokenized:
             return tokenized_line(line, self.text.escape)
         return split_line(line, pipeline, self.text.raw)
-
-    def sentence_scores(self, lines: Sequence[str], references: Sequence[str]) -> list[float]:
-        """Return `SENTENCE_METRIC` of each sentence in percent."""
-        detokenize = self.protocol.detokenize
-        (counts,) = collect_statistics(lines, references, detokenize=detokenize, metrics=["chrf"])
-        return [counts.figure(np.array([number])) for number in range(len(lines))]
 
 
 def compare_systems(

@@ -24,6 +24,7 @@ from nmtkit.config import TextConfig
 from nmtkit.errors import ConfigError, DataError, counted
 from nmtkit.evaluation.comparison import Comparison
 from nmtkit.evaluation.significance import SAMPLES
+from nmtkit.evaluation.sufficient_statistics import sentence_chrf
 from nmtkit.evaluation.text_checks import looks_tokenized
 from nmtkit.evaluation.text_warnings import form_warnings
 from nmtkit.evaluation.translation_errors import SentenceErrors
@@ -184,7 +185,8 @@ def build_report(
         references=references,
         outputs=outputs,
         sentence_scores={
-            name: test_text.sentence_scores(lines, columns[1]) for name, lines in texts.items()
+            name: sentence_chrf(lines, columns[1], test_text.protocol.detokenize)
+            for name, lines in texts.items()
         },
         errors={
             name: output_errors(sources, references, translations)

@@ -10,8 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-import torch
-
 from nmtkit.search.constraint_states import (
     AllowedTokens,
     ConstraintState,
@@ -132,10 +130,6 @@ class ConstrainedSentence:
     def levels(self) -> int:
         """Number of terms, and one."""
         return len(self.constraints.terms) + 1
-
-    def level(self, state: ConstraintState) -> int:
-        """Return how many terms a hypothesis has or has begun."""
-        return state.met.bit_count() + bool(state.begun)
 
     def unmet(self, state: ConstraintState) -> Tokens:
         """Return the terms that a hypothesis lacks."""
@@ -302,21 +296,6 @@ class ConstrainedSentence:
         if state.must_go_on:  # what is forbidden becomes a longer word first
             urgent = {token for token in urgent if self._goes_on[token]}
         return urgent
-
-    def rule(self, state: ConstraintState, tokens_left: int) -> AllowedTokens:
-        """Return what may follow a hypothesis.
-
-        :param tokens_left: how many tokens it may still have, `</s>` counted.
-        """
-        view = self.view(state)
-        if tokens_left > view.needed:
-            return view.rule
-        steps = [step.token for step in self.steps(state) if step.is_urgent]
-        if steps:
-            return AllowedTokens(torch.tensor(sorted(steps)), may_end=False)
-        if self.must_close(state):
-            return view.rule._replace(only=self.boundaries.closing, goes_on=None)
-        return view.rule
 
     def must_close(self, state: ConstraintState) -> bool:
         """Return whether a word has to end before the terms that are not met can be forced."""

@@ -65,10 +65,6 @@ class PhrasePair:
         rest = _BAR.join(self.fields[3:]).split(b"|||")
         return rest[index].split() if len(rest) > index else []
 
-    def line(self) -> bytes:
-        """Return the line as it was read, without its newline."""
-        return _BAR.join(self.fields)[:-1]
-
     def with_scores(self, values: Sequence[str]) -> bytes:
         """Return the line with more scores after its own."""
         scores = self.fields[2]

@@ -19,7 +19,7 @@ from nmtkit.errors import ConfigError, DataError, counted
 from nmtkit.evaluation.bleu_tokenizer import is_spaced
 from nmtkit.evaluation.calibration_metrics import expected_calibration_error, roc_auc
 from nmtkit.evaluation.right_words import right_pieces, right_words
-from nmtkit.evaluation.sufficient_statistics import collect_statistics
+from nmtkit.evaluation.sufficient_statistics import sentence_chrf
 from nmtkit.inference.confidence.estimator import FeatureReader, Features, parameter_checksums
 from nmtkit.inference.confidence.familiarity import score_levels
 from nmtkit.inference.confidence.features import SENTENCE_FEATURES, WORD_FEATURES
@@ -145,7 +145,7 @@ def rate_lines(
     results = translator.translate([src for src, _ in pairs])
     found = bar.run(results, translator.lines_done.count)
     best = [translations[0] for translations in found]
-    qualities = sentence_qualities([t.text for t in best], [tgt for _, tgt in pairs])
+    qualities = sentence_chrf([t.text for t in best], [tgt for _, tgt in pairs])
     model = translator.ensemble.first
     return [
         Rated(features, quality, t.score / len(t.word_scores), _right(model, features, tgt))
@@ -198,12 +198,6 @@ def fit(
         scores=tuple(scores),
         levels=tuple(levels),
     )
-
-
-def sentence_qualities(hypotheses: Sequence[str], references: Sequence[str]) -> list[float]:
-    """Return the chrF of each sentence in percent."""
-    (counts,) = collect_statistics(hypotheses, references, metrics=["chrf"])
-    return [counts.figure(np.array([number])) for number in range(len(hypotheses))]
 
 
 class FeatureCollector(FeatureReader):

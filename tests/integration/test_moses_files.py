@@ -41,7 +41,7 @@ def raw(path: Path) -> Lines:
 
 
 def table_lines(path: Path) -> Lines:
-    return (pair.line() + b"\n" for pair in read_phrase_table(path))
+    return (pair.with_scores([]) + b"\n" for pair in read_phrase_table(path))
 
 
 def list_lines(path: Path) -> Lines:

@@ -9,8 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from nmtkit.data.corpus import Corpus, Side
 from nmtkit.errors import DataError
 from nmtkit.inference.side_check import swapped_sides
@@ -20,6 +18,7 @@ from nmtkit.io.lines import decode_line
 from nmtkit.model_folder import LoadedModel
 from nmtkit.special_symbols import EOS, UNK
 from nmtkit.text.masked_pairs import pair_tokens
+from nmtkit.text.subword.bpe_dropout import Sentences
 from nmtkit.text.vocabulary import Vocabulary
 
 log = logging.getLogger("nmtkit")
@@ -149,13 +148,7 @@ def _report(pairs: Sequence[Pair], problem: str) -> None:
 
 def corpus_of(corrections: Sequence[Correction], model: LoadedModel) -> Corpus:
     """Return the ids of corrections as a corpus in memory."""
-    sides = zip(("src", "tgt"), (model.src_vocab, model.tgt_vocab), strict=True)
-    return Corpus(
-        *(_side([getattr(item, name) for item in corrections], vocab) for name, vocab in sides)
-    )
-
-
-def _side(sentences: Sequence[Sequence[int]], vocabulary: Vocabulary) -> Side:
-    ids = np.fromiter((word for sentence in sentences for word in sentence), np.int64)
-    offsets = np.concatenate([[0], np.cumsum([len(sentence) for sentence in sentences])])
-    return Side(ids, offsets.astype(np.int64), len(vocabulary), "the corrections")
+    src = Sentences.of(item.src for item in corrections)
+    tgt = Sentences.of(item.tgt for item in corrections)
+    name = "the corrections"
+    return Corpus(Side(*src, len(model.src_vocab), name), Side(*tgt, len(model.tgt_vocab), name))

@@ -20,6 +20,7 @@ from nmtkit.search.forced_prefix import chain
 from nmtkit.search.word_boundaries import WordBoundaries
 from nmtkit.special_symbols import EOS, UNK
 from tests.unit.search.slow_allocation import Candidate, slow_choose
+from tests.unit.search.slow_rules import slow_rule
 
 K = 7
 BOUNDARIES = WordBoundaries.none(K)
@@ -196,9 +197,9 @@ def slow_candidates(rows, index, slot, score, log_probs, attention, left, forbid
     known = rows._table[rows._numbers[rows.rows[index]][slot]]
     sentence, state, order = known.sentence, known.state, known.order
     credit, debt = (float(one[rows.rows[index], slot]) for one in rows._progress)
-    rule = sentence.rule(state, left)
+    rule = slow_rule(sentence, state, left)
     if not rule.may_end and sentence.view(state).needed >= 0 and log_probs[EOS] > LIKELY_END:
-        rule = sentence.rule(state, 0)
+        rule = slow_rule(sentence, state, 0)
     moves = {token: sentence.move(state, token, order) for token in range(1, len(log_probs))}
     found = []
     for token, value in enumerate(log_probs):
@@ -212,7 +213,7 @@ def slow_candidates(rows, index, slot, score, log_probs, attention, left, forbid
             continue
         total = score + value
         if token == EOS:
-            level = sentence.level(state)
+            level = sentence.view(state).level
             found.append(
                 Candidate(-total - credit + debt, slot, token, total, level, credit - debt)
             )
@@ -231,7 +232,7 @@ def slow_candidates(rows, index, slot, score, log_probs, attention, left, forbid
                 weight = sum(attention[position] for position in span)
                 gain = max(gain + math.log(max(weight, MIN_ATTENTION)), 0.0)
             gain += value + rests[token] - log_sum(rivals[t] + rests[t] for t in rivals) - share
-        level = sentence.level(move.state)
+        level = sentence.view(move.state).level
         found.append(Candidate(-total - kept - gain, slot, token, total, level, kept + gain))
     return found
 

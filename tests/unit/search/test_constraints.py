@@ -13,6 +13,7 @@ from nmtkit.search.forced_prefix import chain
 from nmtkit.search.spelled_phrases import SpelledPhrases
 from nmtkit.search.token_trees import Tokens
 from nmtkit.search.word_boundaries import WordBoundaries
+from tests.unit.search.slow_rules import slow_rule
 
 WORDS = WordBoundaries.none(8)
 PIECES = WordBoundaries([(token % 2 == 1, True) for token in range(8)])
@@ -113,13 +114,13 @@ def test_rules_keep_forbidden_words_out_and_nothing_else(
     constrained = sentence(forbidden=(word,), boundaries=boundaries)
     state, follows = ConstraintState(), True
     for token in text:
-        rule = constrained.rule(state, 100)
+        rule = slow_rule(constrained, state, 100)
         allowed = token not in rule.banned
         if rule.goes_on is not None:
             allowed &= bool(boundaries.goes_on[token]) == rule.goes_on
         follows &= allowed
         state = constrained.move(state, token).state
-    follows &= constrained.rule(state, 100).may_end
+    follows &= slow_rule(constrained, state, 100).may_end
     if boundaries.opens[word[-1]] and boundaries is PIECES:
         return  # no word ends there
     assert follows == (not stands_in(text, word, boundaries))
@@ -130,7 +131,7 @@ def test_no_letter_stands_behind_a_sign_that_ends_a_term() -> None:
     signs = WordBoundaries([(token == 3, token == 3) for token in range(8)], signs={5})
     term = sentence((1, 5), boundaries=signs)
     state = after(term, [1, 5])
-    assert not term.unmet(state) and term.rule(state, 100).goes_on is False
+    assert not term.unmet(state) and slow_rule(term, state, 100).goes_on is False
     assert term.missing([1, 5, 3]) == term.missing([1, 5, 3, 1]) == (0,)
     assert term.missing([1, 5, 2, 3]) == term.missing([1, 5, 3, 1, 5]) == ()
     assert not sentence((5, 1), boundaries=signs).missing([5, 1, 3])  # a sign that ends nothing
@@ -163,11 +164,11 @@ def test_equal_spelled_terms_need_as_many_places(text: list[int], term: Tokens, 
 def test_a_word_ends_with_its_term() -> None:
     term = sentence((3, 5), boundaries=LETTERS)
     state = term.move(term.move(ConstraintState(), 3).state, 5).state
-    assert not term.unmet(state) and term.rule(state, 100).goes_on is False
+    assert not term.unmet(state) and slow_rule(term, state, 100).goes_on is False
 
 
 def only(one: ConstrainedSentence, state: ConstraintState, left: int) -> list[int]:
-    tokens = one.rule(state, left).only
+    tokens = slow_rule(one, state, left).only
     return [] if tokens is None else tokens.tolist()
 
 
@@ -177,24 +178,24 @@ def test_the_prefix_comes_first() -> None:
     for token in (5, 6):
         assert only(with_prefix, state, 100) == [token]
         state = with_prefix.move(state, token).state
-    assert with_prefix.rule(state, 100).only is None
+    assert slow_rule(with_prefix, state, 100).only is None
 
 
 def test_a_forbidden_word_goes_on_before_terms_are_forced() -> None:
     one = sentence((2, 4), boundaries=LETTERS, forbidden=((3,),))
     state = one.move(ConstraintState(), 3).state
-    assert one.rule(state, 4).goes_on is True  # there is room for it
-    assert one.rule(state, 3).goes_on is True
+    assert slow_rule(one, state, 4).goes_on is True  # there is room for it
+    assert slow_rule(one, state, 3).goes_on is True
     assert only(one, after(one, [3, 5]), 3) == [2]
 
 
 def test_terms_are_forced_while_there_is_room() -> None:
     term = sentence((2, 3))
-    assert term.rule(ConstraintState(), 4).only is None
+    assert slow_rule(term, ConstraintState(), 4).only is None
     assert only(term, ConstraintState(), 3) == [2]
     state = term.move(ConstraintState(), 2).state
     assert only(term, state, 2) == [3]
-    assert term.rule(term.move(state, 3).state, 1).may_end
+    assert slow_rule(term, term.move(state, 3).state, 1).may_end
 
 
 def test_steps_know_how_likely_the_rest_of_a_term_is() -> None:
@@ -239,7 +240,7 @@ def test_steps_are_the_tokens_that_move_on_with_a_term(
             move = moves[other]
             assert (step.term, step.is_first) == (move.term, move.is_first)
             assert step.is_last == (not move.state.begun)
-            assert one.level(move.state) == state.met.bit_count() + 1
+            assert one.view(move.state).level == state.met.bit_count() + 1
         state = moves[token].state
 
 
@@ -268,6 +269,6 @@ def test_a_character_that_is_written_in_bytes_is_not_left_unfinished() -> None:
     one = sentence((2, 3, 4, 5), boundaries=boundaries, strict=False)
     expected = {(2,): None, (2, 3): [4], (2, 3, 4): None, (2, 3, 4, 5): None}
     for text, tokens in expected.items():
-        rule = one.rule(after(one, text), 100)
+        rule = slow_rule(one, after(one, text), 100)
         assert (None if rule.only is None else rule.only.tolist()) == tokens
         assert rule.may_end == (tokens is None)
