@@ -156,16 +156,13 @@ class _Header(NamedTuple):
     metadata: FileMetadata
 
 
-def read_parameters(path: Path, expected: TensorSpecs | None = None) -> Parameters:
+def read_parameters(path: Path) -> Parameters:
     """Read the parameters of a file.
 
-    :param expected: types and shapes by name that the file must have, checked before tensors are
-        read; None: any.
-    :raises ModelError: the file has other parameters than expected.
     :raises CorruptFileError: the file is missing, not a complete safetensors file, or does not
         match its checksum.
     """
-    return read_with_metadata(path, expected)[0]
+    return read_with_metadata(path)[0]
 
 
 def read_with_metadata(
@@ -173,7 +170,10 @@ def read_with_metadata(
 ) -> tuple[Parameters, FileMetadata]:
     """Read the parameters of a file, and what it says of them; their checksum is never missing.
 
-    :raises ModelError: as `read_parameters`, and CorruptFileError.
+    :param expected: types and shapes by name that the file must have, checked before tensors are
+        read; None: any.
+    :raises ModelError: the file has other parameters than expected.
+    :raises CorruptFileError: see `read_parameters`.
     """
     try:
         with open_regular(path) as file:

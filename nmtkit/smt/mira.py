@@ -65,7 +65,8 @@ def mira(
     best = WeightPoint(start, 1.0, tuning.bleu(start))
     bar = ProgressBar("tune", "epochs", config.epochs)
     for epoch, average in enumerate(bar.run(epoch_averages(tuning, start, config)), start=1):
-        point = WeightPoint(round_weights(average), 1.0, tuning.bleu(round_weights(average)))
+        weights = round_weights(average)
+        point = WeightPoint(weights, 1.0, tuning.bleu(weights))
         if point.bleu > best.bleu:
             best = point
             log_progress(f"epoch {epoch} of {config.epochs}: BLEU {100 * best.bleu:.2f}")
