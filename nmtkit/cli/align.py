@@ -233,6 +233,10 @@ def command(
     from nmtkit.io.lines import line_locator, open_output, read_lines, read_parallel
 
     gold_lines = list(read_lines(gold)) if gold else []
+    if gold:
+        from nmtkit.evaluation.aer import read_gold_links
+
+        read_gold_links(gold_lines, gold)  # what is damaged is found before the work
     rounds = rounds if rounds is not None else 0 if soft or show or plot else None
     with contextlib.ExitStack() as stack:
         path = output or (None if gold or lexicon else "-")

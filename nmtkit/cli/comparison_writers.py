@@ -185,7 +185,7 @@ def _bucket_table(buckets: Sequence["BucketResult"], measure: str, systems: Sequ
     for entry in buckets:
         figures = entry.result.figures.get(measure, {})
         cells = [_format_figure(figures[system]) if figures else "-" for system in systems]
-        rows.append([_label(entry), str(entry.result.sentences), *cells])
+        rows.append([entry.label(), str(entry.result.sentences), *cells])
     if _width(text := _align_columns(rows)) <= MAX_WIDTH:
         return f"{measure}\n{text}"
     text = _one_cell_a_line(rows, ["system", "figure"], 2)
@@ -215,20 +215,6 @@ def _one_cell_a_line(rows: Sequence[Sequence[str]], titles: Sequence[str], label
         for title, cell in zip(head[labels:], row[labels:], strict=True):
             tall.append([*row[:labels], title, cell])
     return _align_columns(tall, {0, labels})
-
-
-def _label(entry: "BucketResult") -> str:
-    """Return the bounds of a bucket as text."""
-    low, high, by = entry.bucket.low, entry.bucket.high, entry.bucketing.by
-    if entry.bucketing.neighbours:
-        return f"{low:g}-{high:g}" if by == "length" else f"{low:.0f}-{high:.0f}"
-    if by == "unknown":
-        return f"{high:g}"
-    if math.isinf(low):
-        return f"to {high:g}"
-    if math.isinf(high):
-        return f"over {low:g}"
-    return f"{low + 1:g}-{high:g}" if by == "length" else f"{low:g}-{high:g}"
 
 
 def _format_figure(figure: "Figure") -> str:

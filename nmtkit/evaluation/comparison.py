@@ -4,6 +4,7 @@ All pairs of systems are compared; the first system is not treated as a baseline
 corrected for the number of pairs.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -117,6 +118,21 @@ class BucketResult:
     bucketing: Bucketing
     bucket: Bucket
     result: SubsetResult
+
+    def label(self, dash: str = "-") -> str:
+        """Return the values of the bucket as text: `11-20`, `to 10`, `over 60`."""
+        low, high, by = self.bucket.low, self.bucket.high, self.bucketing.by
+        if self.bucketing.neighbours:  # the smallest and the largest value
+            return f"{low:g}{dash}{high:g}" if by == "length" else f"{low:.0f}{dash}{high:.0f}"
+        if by == "unknown":
+            return f"{high:g}"
+        if math.isinf(low):
+            return f"to {high:g}"
+        if math.isinf(high):
+            return f"over {low:g}"
+        if by == "length":  # whole numbers, whatever the bounds are
+            low, high = math.floor(low) + 1, math.floor(high)
+        return f"{low:g}{dash}{high:g}"
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from nmtkit.report.addresses import selection_address
 from nmtkit.report.bucket_figures import AXIS_LABELS, MIN_BUCKET_SENTENCES
 from nmtkit.report.chart import Axes, Series, draw_chart
 from nmtkit.report.page_tables import details, format_figure, html_table, link, system_name, table
-from nmtkit.report.page_words import bucket_label, bucket_phrase
+from nmtkit.report.page_words import bucket_phrase
 
 if TYPE_CHECKING:
     from nmtkit.report.model_card import ModelCard
@@ -113,9 +113,9 @@ def _bucket_table(buckets: Sequence[BucketResult], report: "ModelReport", measur
             f'<td data-label="{escape(label)}">{cell}</td>'
             for label, cell in zip(labels, (f"{entry.result.sentences:,}", *cells), strict=True)
         )
-        label = escape(bucket_label(entry))
+        label = escape(entry.label("–"))
         if entry.result.sentences:
-            label = link(_bucket_address(entry, number), bucket_label(entry))
+            label = link(_bucket_address(entry, number), entry.label("–"))
         rows.append(f'<tr><th scope="row">{label}</th>{columns}</tr>')
     header = [AXIS_LABELS[buckets[0].bucketing.by], "Sentences"]
     names = [system_name(index, system) for index, system in enumerate(systems)]

@@ -1,6 +1,5 @@
 """Names and phrases of a report's page, used by several of its parts."""
 
-import math
 from collections.abc import Iterable
 
 from nmtkit.evaluation.comparison import BucketResult
@@ -42,21 +41,9 @@ def percent(count: ErrorCount) -> str:
     return f"{count.share:.1f} % [{count.interval.low:.1f}, {count.interval.high:.1f}]"
 
 
-def bucket_label(entry: BucketResult) -> str:
-    """Return the range of a bucket as text."""
-    low, high = entry.bucket.low, entry.bucket.high
-    if entry.bucketing.by == "unknown":
-        return f"{high:g}"
-    if math.isinf(low):
-        return f"to {high:g}"
-    if math.isinf(high):
-        return f"over {low:g}"
-    return f"{low + 1:g}–{high:g}" if entry.bucketing.by == "length" else f"{low:g}–{high:g}"
-
-
 def bucket_phrase(entry: BucketResult) -> str:
     """Return `of 11–20 words`, to follow "sentences"."""
-    label = bucket_label(entry)
+    label = entry.label("–")
     if entry.bucketing.by == "length":
         return f"of {'up ' if label.startswith('to') else ''}{label} words"
     if entry.bucketing.by == "unknown":

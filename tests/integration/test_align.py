@@ -104,6 +104,12 @@ def test_gold_links_of_other_sentences_are_an_error(align, tmp_path):
     assert result.stdout == "" and len(result.stderr.splitlines()) == 1
 
 
+def test_damaged_gold_links_are_found_before_the_work(align, tmp_path):
+    (tmp_path / "gold").write_text("0-0\n0=0\n")
+    (tmp_path / "src").write_text("one\n")  # which reading the pairs would find
+    assert "gold:2" in align("--gold", tmp_path / "gold", status=1).stderr
+
+
 def test_files_of_different_length_are_an_error(nmtkit, model, align, tmp_path):
     (tmp_path / "short").write_text("un\n")
     result = nmtkit("align", "-m", model, tmp_path / "src", tmp_path / "short", status=1)

@@ -123,6 +123,12 @@ def test_buckets_are_made_from_tokenised_text() -> None:
     assert "tok:split" in actual.scores["same"][0].signature
 
 
+def test_labels_of_lengths_are_whole_numbers() -> None:
+    config = ComparisonConfig(bucketings=(Bucketing("length", bounds=(2.5, 5.0)),))
+    labels = [entry.label() for entry in compare(SYSTEMS, TEXTS, config).buckets]
+    assert labels == ["to 2.5", "3-5", "over 5"]
+
+
 def test_different_numbers_of_lines_are_refused_with_both_counts() -> None:
     with pytest.raises(DataError, match=r"39 lines in out.b but 40 in test.fr"):
         compare(
