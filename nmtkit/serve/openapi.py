@@ -169,7 +169,9 @@ def _responses(answer: Schema) -> Schema:
 def page_of(spec: Schema) -> str:
     """Return a page that shows a description."""
     parts = [
-        "<!doctype html><html lang=en><meta charset=utf-8><title>API of nmtkit serve</title>",
+        "<!doctype html><html lang=en><meta charset=utf-8>"
+        '<meta name=viewport content="width=device-width, initial-scale=1">'
+        "<title>API of nmtkit serve</title>",
         f"<style>{STYLE}</style><h1>API of nmtkit serve</h1>",
         "<p>LibreTranslate's API, and more. Fields go into JSON, a form, or the query."
         ' <a href="openapi.json">OpenAPI</a></p>',

@@ -99,7 +99,7 @@ list.addEventListener("click", (event) => {
 });
 list.addEventListener("keydown", (event) => {
   const word = wordAt(event.target);
-  if (!word) return;
+  if (!word || event.altKey || event.ctrlKey || event.metaKey) return; // Alt and an arrow: Back
   const words = [...word.closest(".text").querySelectorAll(".word")];
   const at = words.indexOf(word);
   const forward = getComputedStyle(word).direction === "rtl" ? "ArrowLeft" : "ArrowRight";

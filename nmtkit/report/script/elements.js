@@ -82,7 +82,7 @@ function differenceLine(line, other, options) {
       const inserted = words.slice(i, nextOurs).flatMap(({ space, element }, at) => (at ? [space, element] : [element]));
       content.push(nextTheirs > j ? " " : words[i].space, createElement("ins", {}, ...inserted));
     }
-    if (words[nextOurs]) content.push(nextTheirs > j ? " " : words[nextOurs].space, words[nextOurs].element);
+    if (words[nextOurs]) content.push(nextTheirs > j && nextOurs === i ? " " : words[nextOurs].space, words[nextOurs].element);
     [i, j] = [nextOurs + 1, nextTheirs + 1];
   }
   return textParagraph(content, options.language, options.label, options.aligned);

@@ -37,7 +37,7 @@ function addressOf(changes = {}) {
 // ---- Search
 
 const fold = (text) => text.normalize("NFKD").replace(/\p{M}+/gu, "").toLowerCase();
-const literal = (text) => text.replace(/[\\^$.*+?()[\]{}|\/-]/g, "\\$&");
+const literal = (text) => text.replace(/[\\^$.*+?()[\]{}|\/]/g, "\\$&");
 
 // The pattern that is searched for, or null for an empty query or a wrong expression.
 function queryPattern() {

@@ -3,27 +3,43 @@
 const MAX_ALTERNATIVES = 6;
 const MARGIN = 8; // px between the menu and the edges of the window
 
+function wordSegmenter(language) {
+  try {
+    return new Intl.Segmenter(language, { granularity: "word" });
+  } catch { // no code of BCP 47
+    return new Intl.Segmenter(undefined, { granularity: "word" });
+  }
+}
+
 // Bounds of the word at an offset: that of the server, or else of the browser's word segmenter.
 function wordBounds(line, at, language) {
   const words = line.words?.target.filter((word) => word.end > word.start) ?? [];
   const inside = words.filter((word) => word.start <= at && at <= word.end);
   const known = inside.find((word) => at < word.end) ?? inside[0];
   if (known) return [known.start, known.end];
-  const segments = [...new Intl.Segmenter(language, { granularity: "word" }).segment(line.target)];
+  const segments = [...wordSegmenter(language).segment(line.target)];
   const holds = (segment) => segment.index <= at && at <= segment.index + segment.segment.length;
   const near = segments.filter((segment) => segment.isWordLike && holds(segment));
   const found = near.find((segment) => at < segment.index + segment.segment.length) ?? near[0];
   return found ? [found.index, found.index + found.segment.length] : [at, at];
 }
 
-// The beginning of an alternative up to its new word; a blank after the word belongs to it, so that
-// the word is not continued.
+// The beginning of an alternative up to its new word, which may have begun in the prefix; a blank after
+// the word belongs to it, so that the word is not continued.
 function chosenPrefix(alternative, prefix) {
   const { text, word } = alternative;
+  if (!word) return text; // the translation ends
   const from = text.startsWith(prefix) ? prefix.length : 0;
-  const found = text.indexOf(word, from);
+  const begun = text.lastIndexOf(word, from);
+  const found = begun >= 0 && begun + word.length > from ? begun : text.indexOf(word, from);
   const end = found < 0 ? from : found + word.length;
   return text.slice(0, end) + (text[end] === " " ? " " : "");
+}
+
+// What an alternative has in the place of the old word; "" if the translation ends.
+function newWord(alternative, prefix) {
+  const chosen = chosenPrefix(alternative, prefix);
+  return chosen.startsWith(prefix) ? chosen.slice(prefix.length).trim() : alternative.word;
 }
 
 // The menu stays beside the cursor; the field keeps the focus and tells which option is active.
@@ -78,7 +94,7 @@ class AlternativesMenu {
   fill(alternatives, language) {
     const { line, start, end, prefix } = this.#open;
     const word = line.target.slice(start, end);
-    const others = alternatives.filter((one) => one.word !== word).slice(0, MAX_ALTERNATIVES);
+    const others = alternatives.filter((one) => newWord(one, prefix) !== word).slice(0, MAX_ALTERNATIVES);
     this.#options = others;
     this.list.lang = language;
     this.list.replaceChildren(...others.map((one, i) => this.#option(one, i, prefix)));
@@ -101,10 +117,9 @@ class AlternativesMenu {
   }
 
   #option(alternative, i, prefix) {
-    const text = alternative.text.startsWith(prefix) ? alternative.text.slice(prefix.length) : alternative.text;
-    const at = text.indexOf(alternative.word);
-    const rest = at < 0 ? "" : text.slice(at + alternative.word.length);
-    const content = [createElement("b", {}, alternative.word), createElement("span", { class: "rest" }, rest)];
+    const rest = alternative.text.slice(chosenPrefix(alternative, prefix).trimEnd().length);
+    const name = alternative.word || "(end of the line)";
+    const content = [createElement("b", {}, name), createElement("span", { class: "rest" }, rest)];
     return createElement("li", { role: "option", id: `alternative-${i}`, dir: "auto", "aria-selected": "false" }, ...content);
   }
 
@@ -114,7 +129,7 @@ class AlternativesMenu {
     this.pane.field.setAttribute("aria-activedescendant", `alternative-${index}`);
     const { line, start, end } = this.#open;
     const replaced = line.target.slice(start, end);
-    find("announcement").textContent = `${this.#options[index].word}${replaced && ` instead of ${replaced}`},
+    find("announcement").textContent = `${this.#options[index].word || "End of the line"}${replaced && ` instead of ${replaced}`},
       ${index + 1} of ${this.#options.length}`;
   }
 
@@ -132,6 +147,7 @@ class AlternativesMenu {
 
   // Handle a key while the menu is open; return whether it was one of the menu.
   handleKey(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return false;
     const count = this.#options.length;
     if (event.key === "Escape") this.close();
     else if (count && event.key === "ArrowDown") this.#activate((this.#active + 1) % count);

@@ -12,6 +12,7 @@ function remember(line) {
 }
 
 function undo() {
+  menu.close();
   const last = state.undo.pop();
   if (!last || !state.lines.includes(last.line)) return last ? undo() : show();
   Object.assign(last.line, last.state);
@@ -59,13 +60,15 @@ function cursorRectangle(number, at) {
 function chooseAlternative({ line, number }, alternative, prefix) {
   if (!state.lines.includes(line)) return;
   remember(line);
-  Object.assign(line, { prefix, target: alternative.text, edited: false, fresh: false, words: null });
+  if (alternative.word) Object.assign(line, { prefix, target: alternative.text, edited: false, fresh: false, words: null });
+  else applyEdit(line, alternative.text.trimEnd()); // no prefix makes the server end there
   translate();
   setCursor(number, prefix.trimEnd().length);
   panes.target.field.focus();
 }
 
 function continueFromCursor() {
+  menu.close();
   const { number, at } = locate(textsOf("target"), panes.target.field.selectionStart);
   const line = state.lines[number];
   if (!line.source.trim()) return;
@@ -77,6 +80,7 @@ function continueFromCursor() {
 }
 
 function takeEdit() {
+  if (!panes.source.field.value.trim()) return show(); // there is nothing to translate
   const texts = panes.target.field.value.split("\n");
   menu.close();
   if (texts.length !== state.lines.length) {
@@ -116,16 +120,18 @@ function startPane(side) {
 }
 
 function startTarget() {
+  let touch = false; // of the last pointer: not all browsers tell that of a click
   const { field } = panes.target;
   field.addEventListener("input", takeEdit);
   field.addEventListener("click", (event) => {
+    menu.close();
     if (field.selectionStart !== field.selectionEnd) return;
-    const touch = event.pointerType === "touch";
     describeWord("target", panes.target.wordAtCursor(state.lines));
     openAlternatives(touch);
   });
   field.addEventListener("pointerdown", (event) => {
-    field.inputMode = event.pointerType === "touch" && document.activeElement !== field ? "none" : field.inputMode;
+    touch = event.pointerType === "touch";
+    field.inputMode = touch && document.activeElement !== field ? "none" : field.inputMode;
   });
   field.addEventListener("keydown", (event) => {
     const control = event.ctrlKey || event.metaKey;

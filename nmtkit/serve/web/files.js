@@ -7,7 +7,9 @@ class Files {
   #busy = false;
 
   // `parameters` returns the fields to send with a file.
-  constructor(parameters) {
+  // `refresh` asks the server anew what it takes, and calls `enable`.
+  constructor(parameters, refresh) {
+    this.refresh = refresh;
     this.parameters = parameters;
     this.formats = [];
     this.list = find("file-list");
@@ -49,11 +51,16 @@ class Files {
     });
   }
 
-  add(files) {
+  #reads(file) {
+    return this.formats.some((ending) => file.name.toLowerCase().endsWith(ending.toLowerCase()));
+  }
+
+  async add(files) {
+    if (!files.every((file) => this.#reads(file))) await this.refresh(); // it may have loaded its model by now
     find("files").hidden = false;
     for (const file of files) {
       const entry = this.#entry(file);
-      const known = this.formats.some((ending) => file.name.toLowerCase().endsWith(ending.toLowerCase()));
+      const known = this.#reads(file);
       if (!this.formats.length) this.#finish(entry, "This server translates no files.");
       else if (!known) this.#finish(entry, `This server cannot read such a file; it reads ${this.formats.join(", ")}.`);
       else this.#queue.push(entry);
@@ -67,7 +74,8 @@ class Files {
     const stop = createElement("button", { type: "button", "aria-label": `Stop ${file.name}` }, "Stop");
     const item = createElement("li", {}, createElement("bdi", { class: "file-name" }, file.name), state, bar, stop);
     this.list.append(item);
-    const entry = { file, item, state, bar, stop, request: null, stopped: false };
+    const fields = this.parameters(); // those at this moment: the pair may change while the file waits
+    const entry = { file, fields, item, state, bar, stop, request: null, stopped: false };
     stop.addEventListener("click", () => {
       entry.stopped = true;
       if (entry.request) entry.request.abort();
@@ -91,7 +99,7 @@ class Files {
 
   async #translate(entry) {
     const form = new FormData();
-    for (const [name, value] of Object.entries(this.parameters())) form.append(name, value);
+    for (const [name, value] of Object.entries(entry.fields)) form.append(name, value);
     form.append("file", entry.file, entry.file.name);
     const answer = await this.#send(entry, "POST", "translate_file", form);
     if (!(answer.getResponseHeader("Content-Type") ?? "").includes("application/json")) {
@@ -129,7 +137,7 @@ class Files {
 
   #offer(entry, answer) {
     const named = DOWNLOAD_NAME.exec(answer.getResponseHeader("Content-Disposition") ?? "");
-    const name = named ? safeDecode(named[1]) : translatedName(entry.file.name, this.parameters().target);
+    const name = named ? safeDecode(named[1]) : translatedName(entry.file.name, entry.fields.target);
     const link = createElement("a", { download: name, class: "download" }, "Save ", createElement("bdi", {}, name));
     link.href = URL.createObjectURL(answer.response);
     entry.item.append(link);
@@ -137,9 +145,11 @@ class Files {
   }
 
   #finish(entry, sentence) {
+    const hadFocus = document.activeElement === entry.stop;
     entry.state.textContent = sentence;
     entry.bar.remove();
     entry.stop.remove();
+    if (hadFocus) (entry.item.querySelector("a") ?? find("choose-file")).focus();
   }
 }
 

@@ -1,8 +1,16 @@
 // ---- Glossary: lines `source = translation | translation`, kept for each language pair
 
+const MAX_TERM_LENGTH = 1000; // of a term and of its translations: the server refuses more
 const GLOSSARY_DELAY = 600; // ms without typing until a changed glossary is used
+const MAX_TERMS = 100; // of a request: the server refuses more
+const MAX_TEXTS = 5000; // whose terms are remembered
 
-const fold = (text) => text.normalize("NFC").toLowerCase();
+// Of a text what counts for terms, as the server finds them: not capitals, blanks, marks of letters,
+// what is not seen, and which of the apostrophes and hyphens it is.
+function fold(text) {
+  const plain = text.normalize("NFKD").toLowerCase().toUpperCase().normalize("NFKD");
+  return plain.replace(/[\p{M}\p{Cf}\s]+/gu, "").replace(/[\u2018\u2019\u02bc]/g, "'").replace(/[\u2010\u2011]/g, "-");
+}
 
 // Return {terms: [[source, "translation|translation"], ...], problem: sentence or ""}.
 function parseGlossary(text) {
@@ -13,8 +21,10 @@ function parseGlossary(text) {
     const at = line.search(/[=\t]/);
     const source = line.slice(0, Math.max(at, 0)).trim();
     const targets = line.slice(at + 1).split("|").map((part) => part.trim()).filter(Boolean);
-    if (at < 0 || !source || !targets.length) problems.push(i + 1);
-    else terms.push([source, targets.join("|")]);
+    const texts = [source, targets.join("|")];
+    const fits = texts.every((part) => part.length <= MAX_TERM_LENGTH && !part.includes("\t"));
+    if (at < 0 || !source || !targets.length || !fits) problems.push(i + 1);
+    else terms.push(texts);
   });
   return { terms, problem: describeProblems(problems) };
 }
@@ -28,6 +38,7 @@ function describeProblems(numbers) {
 class Glossary {
   #pair = "";
   #timer = null;
+  #found = new Map(); // text -> its terms
 
   constructor(onChange) {
     this.onChange = onChange;
@@ -46,10 +57,43 @@ class Glossary {
     return this.names.value;
   }
 
-  // Return the terms that may be in one of the texts.
+  // Return the terms that may be in one of the texts, at most as many as a request may have.
   termsIn(...texts) {
-    const folded = texts.map(fold);
-    return this.terms.filter(([source]) => folded.some((text) => text.includes(fold(source))));
+    const found = new Set(texts.flatMap((text) => this.#allIn(text)));
+    return this.terms.filter((term) => found.has(term)).slice(0, MAX_TERMS);
+  }
+
+  #allIn(text) {
+    if (!this.#found.has(text)) {
+      if (this.#found.size >= MAX_TEXTS) this.#found.clear();
+      const folded = fold(text);
+      this.#found.set(text, this.terms.filter(([source]) => folded.includes(fold(source))));
+    }
+    return this.#found.get(text);
+  }
+
+  // Divide texts into parts whose terms together are at most as many as a request may have.
+  parts(texts) {
+    const parts = [];
+    let terms = new Set();
+    for (const text of texts) {
+      const own = this.termsIn(text);
+      const together = new Set([...terms, ...own]);
+      const fits = parts.length > 0 && together.size <= MAX_TERMS;
+      if (fits) parts.at(-1).push(text);
+      else parts.push([text]);
+      terms = fits ? together : new Set(own);
+    }
+    return parts;
+  }
+
+  // Say in which lines there are more terms than a request may have.
+  tooManySentence(lines) {
+    if (this.terms.length <= MAX_TERMS) return "";
+    const numbers = lines.flatMap((line, i) => (this.#allIn(line.source).length > MAX_TERMS ? [i + 1] : []));
+    if (!numbers.length) return "";
+    const where = `${numbers.length > 1 ? "Lines" : "Line"} ${numbers.slice(0, 5).join(", ")}`;
+    return `${where}: only the first ${MAX_TERMS} of the terms there are used; put fewer into a line.`;
   }
 
   setNames(names) {
@@ -60,7 +104,8 @@ class Glossary {
 
   setPair(pair) {
     clearTimeout(this.#timer);
-    if (this.#pair) store(`glossary ${this.#pair}`, this.field.value);
+    if (this.#pair && this.#timer) store(`glossary ${this.#pair}`, this.field.value); // else another tab may have a newer one
+    this.#timer = null;
     this.#pair = pair;
     this.field.value = stored(`glossary ${pair}`);
     this.#read();
@@ -69,11 +114,13 @@ class Glossary {
   #read() {
     const { terms, problem } = parseGlossary(this.field.value);
     this.terms = terms;
+    this.#found.clear();
     if (find("glossary-error").textContent !== problem) find("glossary-error").textContent = problem;
   }
 
   #changed() {
     clearTimeout(this.#timer);
+    this.#timer = null;
     store(`glossary ${this.#pair}`, this.field.value);
     const before = JSON.stringify(this.terms);
     this.#read();
@@ -90,7 +137,7 @@ function missingSentence(lines) {
     }
   });
   if (!numbers.size) return "";
-  const where = (found) => (lines.length > 1 ? ` (line ${found.slice(0, 5).join(", ")})` : "");
+  const where = (found) => (lines.length > 1 ? ` (line${found.length > 1 ? "s" : ""} ${found.slice(0, 5).join(", ")})` : "");
   const terms = [...numbers].slice(0, 10).map(([term, found]) => `\u201c${term}\u201d${where(found)}`);
   return `Terms of the glossary that could not be kept: ${terms.join(", ")}.`;
 }

@@ -20,7 +20,11 @@ const connection = new Connection(showConnection);
 const files = new Files(() => {
   const fields = { source: pair.source, target: pair.target };
   return withKey(glossary.name ? { ...fields, glossary: glossary.name } : fields);
-});
+}, () => getJson("frontend/settings").then(enableFiles).catch(() => {}));
+
+function enableFiles(settings) {
+  files.enable(settings.filesTranslation ? settings.supportedFilesFormat ?? [] : []);
+}
 
 function withKey(request) {
   const key = find("api-key").value;
@@ -68,31 +72,31 @@ function translate() {
   const plain = missing.filter((line) => !line.prefix).map((line) => line.source);
   const first = state.lines[cursorLine("source")].source;
   const texts = [...new Set(plain.includes(first) ? [first, ...plain] : plain)];
-  if (texts.length) request(job, texts, "", "translation");
+  replaceRunning(glossary.parts(texts).map(
+    (part, number) => request(job, part, "", number ? `translation ${number}` : "translation")));
   for (const line of missing) {
     if (line.prefix) request(job, [line.source], line.prefix, `line ${state.lines.indexOf(line)}`);
   }
-  if (!texts.length) cancelRunning();
   return show();
 }
 
-let running = null; // id of the request of slot "translation"
+let running = []; // ids of the requests without a prefix, by their slot
 
-function cancelRunning() {
-  if (running) connection.cancel(running);
-  running = null;
+// The server cancels the older request of a slot that is used again; the others are cancelled here.
+function replaceRunning(ids) {
+  for (const id of running.slice(ids.length)) connection.cancel(id);
+  running = ids;
 }
 
 function request(job, texts, prefix, slot) {
   const keys = texts.map((text) => resultKey(job, prefix, text));
   const message = withKey({ ...job, text: texts.join("\n"), terms: glossary.termsIn(...texts), slot });
   if (prefix) message.prefix = prefix;
-  const id = connection.send(message, (answer) => {
+  return connection.send(message, (answer) => {
     if (answer.error) fail(answer.error, prefix);
     else if (answer.line !== undefined) receive(keys[answer.line], prefix, texts[answer.line], answer);
     show();
   });
-  if (!prefix) running = id;
 }
 
 // Remember a translation, and show it where it still belongs: a late answer changes nothing else.
@@ -152,6 +156,7 @@ function show() {
   const empty = !panes.source.field.value.trim();
   panes.target.setText(empty ? "" : target);
   alignments.clear();
+  find("word-info").textContent = ""; // of words that may be others now
   panes.source.render(lines, noClass);
   panes.target.render(lines, find("show-confidence").checked ? confidenceClass : noClass);
   const size = Math.max(countCharacters(panes.source.field.value), countCharacters(target));
@@ -166,7 +171,7 @@ function show() {
   showLegend(lines);
   panes.target.editor.setAttribute("aria-busy", String(busy));
   showSentence("error", isTooLong() ? tooLongSentence() : state.error);
-  showSentence("missing", missingSentence(lines));
+  showSentence("missing", [glossary.tooManySentence(lines), missingSentence(lines)].filter(Boolean).join(" "));
   showStatus(busy && !isTooLong() && !state.error);
 }
 
@@ -185,7 +190,7 @@ function showSentence(id, text) {
 
 function counterText() {
   const count = countCharacters(panes.source.field.value);
-  return state.limit ? `${grouped(count)} of ${grouped(state.limit)} characters` : `${grouped(count)} characters`;
+  return state.limit ? `${grouped(count)} of ${grouped(state.limit)} characters` : plural(count, "character");
 }
 
 function tooLongSentence() {
@@ -218,7 +223,7 @@ function announceTranslation() {
   announced = panes.target.field.value;
   if (document.activeElement === panes.target.field) return;
   find("announcement").textContent = announced.length <= SHORT_TEXT
-    ? `Translation: ${announced}` : `Translation of ${state.lines.length} lines is ready.`;
+    ? `Translation: ${announced}` : `Translation of ${plural(state.lines.length, "line")} is ready.`;
 }
 
 function showConnection(now, detail) {
@@ -253,11 +258,14 @@ async function loadServer() {
     ]);
     state.limit = Math.max(0, settings.charLimit ?? 0);
     find("key-form").hidden = !(settings.apiKeys || settings.keyRequired);
-    files.enable(settings.filesTranslation ? settings.supportedFilesFormat ?? [] : []);
+    enableFiles(settings);
     glossary.setNames(Array.isArray(names) ? names : []);
     pair.setLanguages(languages);
-    if (!pair.target) state.error = "This server has no translation model.";
     changePair();
+    if (!pair.target) {
+      state.error = "This server has no model that translates between two languages.";
+      show();
+    }
   } catch (error) {
     state.error = "The server does not say which languages it translates; reload the page later.";
     show();

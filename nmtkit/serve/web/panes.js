@@ -8,6 +8,7 @@ const ARROWS = { source: "\u2192", target: "\u2190" };
 const find = (id) => document.getElementById(id);
 const percent = (share) => (share > 0 && share < 0.01 ? "under 1\u00a0%" : `${Math.round(100 * share)}\u00a0%`);
 const grouped = (number) => number.toLocaleString("en");
+const plural = (count, noun) => `${grouped(count)} ${noun}${count === 1 ? "" : "s"}`;
 
 function createElement(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -82,11 +83,18 @@ class Pane {
     return word ? { number, index: word.index } : null;
   }
 
+  // The cursor stays in its line, whose beginning other lines may move.
   setText(text) {
     if (this.field.value === text) return;
-    const { selectionStart, selectionEnd } = this.field;
+    const [before, after] = [this.field.value.split("\n"), text.split("\n")];
+    const moved = (offset) => {
+      if (before.length !== after.length) return offset;
+      const { number, at } = locate(before, offset);
+      return offsetOf(after, number) + Math.min(at, after[number].length);
+    };
+    const [start, end] = [moved(this.field.selectionStart), moved(this.field.selectionEnd)];
     this.field.value = text;
-    if (document.activeElement === this.field) this.field.setSelectionRange(selectionStart, selectionEnd);
+    if (document.activeElement === this.field) this.field.setSelectionRange(start, end);
   }
 }
 

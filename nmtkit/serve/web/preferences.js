@@ -2,10 +2,12 @@
 
 const PREFIX = "nmtkit ";
 
-// Storage may be forbidden; the page works without it.
+// Storage may be forbidden or full; then values are kept until the page is closed.
+const unstored = new Map();
+
 function stored(name, storage = "localStorage") {
   try {
-    return window[storage].getItem(PREFIX + name) ?? "";
+    return unstored.get(name) ?? window[storage].getItem(PREFIX + name) ?? "";
   } catch {
     return "";
   }
@@ -15,7 +17,10 @@ function store(name, value, storage = "localStorage") {
   try {
     if (value) window[storage].setItem(PREFIX + name, value);
     else window[storage].removeItem(PREFIX + name);
-  } catch { /* nothing is kept */ }
+    unstored.delete(name);
+  } catch {
+    unstored.set(name, value);
+  }
 }
 
 function startTheme() {
