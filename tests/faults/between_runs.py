@@ -42,7 +42,6 @@ from nmtkit.config import SECTIONS  # noqa: E402
 from nmtkit.config_ranges import RANGES  # noqa: E402
 from nmtkit.models import MODELS  # noqa: E402
 from nmtkit.training.settings import make_config  # noqa: E402
-from nmtkit.training.start_checks import CHANGEABLE_SETTINGS  # noqa: E402
 from nmtkit.training.trainer import Trainer  # noqa: E402
 from tests.faults import child, kill  # noqa: E402
 from tests.faults.child import Ended  # noqa: E402
@@ -523,12 +522,6 @@ def other_values(name: str, value: object, hint: object) -> Iterator[object]:
         yield next(new for new in candidates if allowed(new) and new != value)
     else:
         yield f"{value}x"
-
-
-def is_changeable(change: Change) -> bool:
-    """Return whether a change of a setting need not be refused."""
-    name = change.names[0]
-    return name in CHANGEABLE_SETTINGS or name.partition(".")[0] in ("search", "text")
 
 
 def command_changes() -> Iterator[Change]:

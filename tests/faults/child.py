@@ -10,7 +10,6 @@ This process must not have computed a tensor before: forks do not inherit torch'
 import contextlib
 import faulthandler
 import os
-import re
 import signal
 import socket
 import time
@@ -196,9 +195,3 @@ def free_port() -> int:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])
-
-
-def updates_logged(stderr: str) -> int:
-    """Return the last number of updates that a training's log names."""
-    numbers = re.findall(r"update (\d+)", stderr)
-    return int(numbers[-1]) if numbers else 0

@@ -191,7 +191,7 @@ def test_the_code_of_a_page_runs(
         )
         said = f"{name_of(page)}:{block.line}:\n{block.code}\n{done.stderr[-2000:]}"
         assert done.returncode == 0, said
-        assert "warning: " not in done.stderr or "old spelling" not in done.stderr, said
+        assert " is now " not in done.stderr and "is the default now" not in done.stderr, said
 
 
 def test_blocks_and_their_comments_are_found() -> None:

@@ -157,6 +157,7 @@ def test_by_unknown_words_of_each_side(run: Run) -> None:
     zut = [line.split().count("zut") for line in REF]
     for side in ("reference", "both"):
         of_side = [row for row in table if row["of"] == side]
+        assert of_side
         for k, row in enumerate(of_side):
             part = [i for i in range(60) if zut[i] <= k]
             assert (row["sentences"], float(row["position"])) == (str(len(part)), k)

@@ -128,10 +128,7 @@ def test_evaluating_the_source_is_reported(
     assert "words of" not in nmtkit("evaluate", "many.fr", "many.fr").stderr
 
 
-@pytest.mark.parametrize("options", [[], ["--scores"]])
-def test_an_n_best_list_widens_the_models_beam(
-    nmtkit: Nmtkit, model: Path, options: list[str]
-) -> None:
+def test_an_n_best_list_widens_the_models_beam(nmtkit: Nmtkit, model: Path) -> None:
     result = nmtkit("translate", "-m", model, "--n-best", 15, input="one two three\n")
     assert "15 translations of a line need a beam of 15" in result.stderr
     wide = nmtkit("translate", "-m", model, "--n-best", 15, "--beam", 15, input="one two three\n")

@@ -193,25 +193,3 @@ def test_invalid_lines_of_a_phrase_table_are_reported(
     ]
     assert message in nmtkit(*run, status=1).stderr
     assert [path.name for path in tmp_path.iterdir()] == ["table"]
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        ["phrase-table", "x", "src", "tgt"],
-        ["phrase-table", "x", "--per-word"],
-        ["phrase-table", "x", "--normalize"],
-        ["phrase-table", "x", "--average", "logs"],
-        ["phrase-table", "x", "--weights", "1"],
-        ["src", "tgt", "--logs"],
-        ["src", "tgt", "--count-unknown"],
-        ["phrase-table", "x", "--nbest", "y"],
-        ["phrase-table", "x", "--raw"],
-        ["phrase-table", "x", "--feature", "RNN0"],
-        [],
-    ],
-)
-def test_wrong_usage(nmtkit: Nmtkit, wrong: list[str]) -> None:
-    command = ["phrase-table", "score"] if "phrase-table" in wrong else ["score"]
-    words = [word for word in wrong if word != "phrase-table"]
-    nmtkit(*command, "-m", "model", *words, status=2)

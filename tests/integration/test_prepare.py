@@ -222,6 +222,14 @@ def test_wrong_usage(nmtkit: Nmtkit, train: list[object], tmp_path: Path, wrong:
     assert names(tmp_path) == set()
 
 
+def test_a_dry_run_writes_only_the_report(
+    nmtkit: Nmtkit, train: list[object], tmp_path: Path
+) -> None:
+    options = ["-s", "en", "-t", "fr", "--subword", "none", "--dry-run", "-o", tmp_path / "report"]
+    nmtkit("prepare", *train, *options)
+    assert names(tmp_path / "report") == {"cleaning.html", "cleaning.json", "dropped.tsv.gz"}
+
+
 def test_columns_of_tsv_files_are_chosen(nmtkit: Nmtkit, tmp_path: Path) -> None:
     both = tmp_path / "both.tsv"
     both.write_text("1\tchat\tx\tcat\n")

@@ -81,7 +81,7 @@ def paste(line: str, folder: Path, environment: dict[str, str], shell: str = "ba
     command = ["bash", "-euo", "pipefail", "-c", line] if shell == "bash" else [shell, "-c", line]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, f"{line}\n{done.stderr[-2000:]}"
-    assert "old spelling" not in done.stderr and " is now " not in done.stderr, done.stderr
+    assert " is now " not in done.stderr and "is the default now" not in done.stderr, done.stderr
     return done.stdout
 
 

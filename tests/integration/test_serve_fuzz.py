@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import time
 
 import pytest
 from hypothesis import given, settings
@@ -60,11 +59,9 @@ def test_a_form_in_any_charset_has_an_answer(server: Running, charset, text):
     part = 'content-disposition: form-data; name="q"'
     body = f"--x\r\n{part}\r\n\r\n{text}{'a' * 100_001}\r\n--x--\r\n".encode()
     kind = f"multipart/form-data; charset={charset}; boundary=x".encode("latin-1")
-    started = time.monotonic()
     answer = server.http.post("/detect", content=body, headers={b"content-type": kind})
     is_utf8 = charset.lower() in ("utf-8", "utf8")
     assert answer.status_code == (413 if is_utf8 else 400), answer.text
-    assert time.monotonic() - started < 3
 
 
 @LITTLE

@@ -61,6 +61,7 @@ def test_forbidden_words_never_come(translate: Nmtkit, tmp_path: Path) -> None:
     plain = translate(LINES, "--n-best", 3).stdout
     words = {word for row in plain.splitlines() for word in row.split(" ||| ")[1].split()}
     forbidden = sorted(words - {",", "<unk>"})[:2]
+    assert forbidden
     path = tmp_path / "g.tsv"
     path.write_text("".join(f"\t{word}\tforbidden\n" for word in forbidden))
     for row in translate(LINES, "--n-best", 3, "--terms", path).stdout.splitlines():

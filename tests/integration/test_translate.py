@@ -283,6 +283,13 @@ def test_one_sample_a_line_is_plain_text(translate):
     assert all(float(row.split("\t")[0]) <= 0 for row in scored)
 
 
+@pytest.mark.parametrize(
+    "option", [["--top-k", 1], ["--top-p", 1e-9], ["--temperature", 1e-6]], ids=str
+)
+def test_samples_of_the_most_probable_tokens_are_what_a_beam_of_1_finds(translate, option):
+    assert rows(translate(LINES, "--sample", 1, *option)) == rows(translate(LINES, "--beam", 1))
+
+
 def test_a_very_long_line_does_not_stop_the_stream(translate):
     long = " ".join(["one two three four five"] * 400)
     translations = rows(translate(["one", long, "two"], "--max-length-ratio", 0.05, "--beam", 2))
@@ -392,6 +399,9 @@ def test_invalid_options_are_wrong_usage(translate, options):
         (["--sample", 2, "--beam-mode", "bounded"], "--sample and --beam-mode exclude each other"),
         (["--sample", 2, "--stop", "exact"], "--sample and --stop exclude each other"),
         (["--seed", 2], "--seed needs --sample, --segment random or --segment random-confidence."),
+        (["--top-k", 2], "--top-k needs --sample."),
+        (["--top-p", 0.5], "--top-p needs --sample."),
+        (["--temperature", 2], "--temperature needs --sample."),
     ],
 )
 def test_options_of_search_and_of_samples_are_not_ignored(translate, options, message):

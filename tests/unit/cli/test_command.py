@@ -86,9 +86,6 @@ def test_every_command_can_be_quiet_or_verbose(path: tuple[str, ...]) -> None:
     assert {"-q", "--quiet", "-v", "--verbose", "--help-all"} <= spellings
 
 
-WITHOUT_OUTPUT: set[tuple[str, ...]] = set()
-
-
 @pytest.mark.parametrize("path", LEAVES, ids=" ".join)
 def test_every_command_writes_to_output(path: tuple[str, ...]) -> None:
     pairs = {tuple(option.opts) for option in visible(LEAVES[path])}

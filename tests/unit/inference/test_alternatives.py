@@ -72,7 +72,7 @@ def test_a_prefix_may_be_longer_than_translations_otherwise_are(
         assert len(text.split()) > 2 * words + 1 or text.endswith(word)
 
 
-def test_the_best_translation_comes_first(make_model: MakeModel) -> None:
+def test_they_are_sorted_by_score_and_the_translation_is_among_them(make_model: MakeModel) -> None:
     for seed, line in itertools.product(range(5), LINES):
         translator = Translator(Ensemble((make_model(seed),))).with_search(length_penalty=0.0)
         found = translator.alternatives(line, "", 5)

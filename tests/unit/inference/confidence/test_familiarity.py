@@ -10,6 +10,13 @@ from tests.unit.io.test_calibration_record import RECORD
 
 RANDOM = np.random.default_rng(7)
 DEV: list[float] = RANDOM.normal(-0.6, 0.3, 1000).tolist()
+START = RANDOM.bit_generator.state
+
+
+@pytest.fixture(autouse=True)
+def same_numbers() -> None:
+    """Give each test the same random numbers, whichever tests ran before it."""
+    RANDOM.bit_generator.state = START
 
 
 def familiarity():

@@ -12,6 +12,13 @@ from nmtkit.inference.confidence.logistic import (
 )
 
 RANDOM = np.random.default_rng(5)
+START = RANDOM.bit_generator.state
+
+
+@pytest.fixture(autouse=True)
+def same_numbers() -> None:
+    """Give each test the same random numbers, whichever tests ran before it."""
+    RANDOM.bit_generator.state = START
 
 
 def examples(count=300, features=4):
