@@ -319,6 +319,19 @@ def test_a_glossary_is_kept_for_its_languages(page: Chrome, server: PageServer) 
     assert page.find_element("id", "glossary").get_attribute("value") == ""
 
 
+def test_a_request_has_as_many_terms_as_the_server_takes(page: Chrome, server: PageServer) -> None:
+    words = [f"w{number:03}" for number in range(120)]
+    write(page, "\n".join(f"{word} = t{word}" for word in words), "glossary")
+    server.received.clear()
+    lines = [" ".join(words[:60]), " ".join(words[60:])]
+    write(page, "\n".join(lines))
+    wait_until_received(page, server, lines[1])
+    sent = [message for message in server.received if "text" in message]
+    assert all(len(message["terms"]) <= 100 for message in sent)
+    last = next(message for message in sent if message["text"] == lines[1])
+    assert [word for word, _ in last["terms"]] == words[60:]
+
+
 def test_a_glossary_of_the_server_can_be_chosen(page: Chrome, server: PageServer) -> None:
     from selenium.webdriver.support.ui import Select
 

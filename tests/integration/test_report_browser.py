@@ -245,7 +245,7 @@ def test_sentences_are_searched_and_sorted(chrome: Chrome) -> None:
     assert sort(chrome, "difference:0:1") == [1, 2, 3, 4, 5]
     search(chrome, "CHIEN", "1 of 5")
     assert sentence_numbers(chrome) == [2] and count(chrome).startswith("1 to 1 of 1 sentence;")
-    search(chrome, "nothing has this", "No sentence")
+    search(chrome, "nothing-has-this", "No sentence")
     assert sentence_numbers(chrome) == []
 
 
