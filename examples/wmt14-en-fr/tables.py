@@ -67,11 +67,11 @@ def format_value(value: float, measure: str, sign: str = "") -> str:
 
 
 TRAINING = ("updates, 1e5", "epochs", "hours", "device", "train NLL", "dev NLL")
-"""Columns of tables that tell how their models were trained."""
+"""Columns about the training of a table's models."""
 
 
 def training_titles(table: Mapping[str, Any]) -> Sequence[str]:
-    """Return the columns of a table that tell of its trainings: all, the device or none."""
+    """Return the columns about training that a table has: all of them, the device, or none."""
     if table.get("training"):
         return TRAINING
     return ("device",) if table.get("device") else ()

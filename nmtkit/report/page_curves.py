@@ -113,9 +113,9 @@ def _bucket_table(buckets: Sequence[BucketResult], report: "ModelReport", measur
             f'<td data-label="{escape(label)}">{cell}</td>'
             for label, cell in zip(labels, (f"{entry.result.sentences:,}", *cells), strict=True)
         )
-        label = escape(entry.label("–"))
-        if entry.result.sentences:
-            label = link(_bucket_address(entry, number), entry.label("–"))
+        text = entry.label("–")
+        has_sentences = entry.result.sentences > 0
+        label = link(_bucket_address(entry, number), text) if has_sentences else escape(text)
         rows.append(f'<tr><th scope="row">{label}</th>{columns}</tr>')
     header = [AXIS_LABELS[buckets[0].bucketing.by], "Sentences"]
     names = [system_name(index, system) for index, system in enumerate(systems)]
