@@ -26,7 +26,10 @@ ERRORS = {
     "403": "A key is missing or wrong, or a page of another server has asked.",
     "408": "The request came too slowly, or took too long.",
     "413": "Too many bytes, characters or lines.",
+    "422": "The file could not be translated.",
     "429": "Too many requests; Retry-After says how many seconds to wait.",
+    "500": "An error of the server; its log says more.",
+    "501": "This server detects no languages.",
     "503": "Too much to do, or a model is not there; Retry-After says how many seconds to wait.",
 }
 
