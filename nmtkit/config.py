@@ -378,7 +378,10 @@ def _check_ranges(config: Config, where: str) -> None:
             f" {config.search.max_length_ratio:g}, not {config.search.min_length_ratio:g}"
         )
     if config.training.cooldown and not config.training.max_updates:
-        raise ConfigError(f"{where}: training.cooldown needs training.max_updates, where it ends")
+        raise ConfigError(
+            f"{where}: training.cooldown needs training.max_updates, where it ends; for a training"
+            " that --updates or --time ends set training.cooldown_share"
+        )
 
 
 def _flatten(config: Config) -> Iterator[tuple[str, Any]]:
