@@ -1,13 +1,17 @@
 """Links of two directions made one set (Koehn, Och and Marcu 2003, section 4.1; Moses)."""
 
 from enum import StrEnum
+from operator import itemgetter
 
 Link = tuple[int, int]
 """Positions of a source and a target word, from 0."""
 
 STRAIGHT = ((-1, 0), (0, -1), (1, 0), (0, 1))
 DIAGONAL = ((-1, -1), (-1, 1), (1, -1), (1, 1))
-"""Steps to the neighbours of a link."""
+"""Steps to the neighbours of a link: of the target, and of the source."""
+
+BY_TARGET = itemgetter(1, 0)
+"""Key of the order in which links are looked at."""
 
 
 class Symmetrization(StrEnum):
@@ -34,10 +38,10 @@ def symmetrize(forward: set[Link], backward: set[Link], method: Symmetrization) 
 
 
 def _grow_diag_final_and(forward: set[Link], backward: set[Link]) -> set[Link]:
-    """Begin with what both have, and add what one has.
+    """Begin with what both have, and add what one has, as Moses's symal does.
 
-    Neighbours of links come first, if one of their words has no link yet, until none is left; then
-    links whose words both have none.
+    Neighbours of links come first, if one of their words has no link yet, then the neighbours of
+    these, until none is left; then links whose words both have none.
     """
     links, union = forward & backward, forward | backward
     sources, targets = {source for source, _ in links}, {target for _, target in links}
@@ -47,16 +51,17 @@ def _grow_diag_final_and(forward: set[Link], backward: set[Link]) -> set[Link]:
         sources.add(link[0])
         targets.add(link[1])
 
-    waiting = sorted(links, reverse=True)
-    while waiting:
-        source, target = waiting.pop()
-        for down, right in STRAIGHT + DIAGONAL:
-            link = source + down, target + right
-            is_new = link in union and link not in links
-            if is_new and (link[0] not in sources or link[1] not in targets):
-                add(link)
-                waiting.append(link)
-    for link in [*sorted(forward), *sorted(backward)]:
+    new = [*links]
+    while new:
+        reached = []
+        for source, target in sorted(new, key=BY_TARGET):
+            for right, down in STRAIGHT + DIAGONAL:
+                link = source + down, target + right
+                if link in union and (link[0] not in sources or link[1] not in targets):
+                    add(link)
+                    reached.append(link)
+        new = reached
+    for link in [*sorted(forward, key=BY_TARGET), *sorted(backward, key=BY_TARGET)]:
         if link[0] not in sources and link[1] not in targets:
             add(link)
     return links

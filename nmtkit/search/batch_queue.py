@@ -73,12 +73,13 @@ class BatchQueue:
 
         The search must have at least as many rows as their batch, so that matrix products do not
         get smaller, and its longest source may be at most twice as long as theirs, because they
-        are padded to that length.
+        are padded to that length. A sentence that was encoded alone joins none: 8-bit models keep
+        it in another form.
 
         :param max_length: T_x of the longest sentence in the search.
         :param rows: rows of the search.
         """
-        if self._batch is None or self.batch_size > rows:
+        if self._batch is None or not 1 < self.batch_size <= rows:
             return False
         return max_length <= 2 * int(self._batch.lengths.max())
 

@@ -161,7 +161,7 @@ def fit(
 ) -> CalibrationRecord:
     """Fit both regressions.
 
-    :param lines: in their order: neighbours stay together in cross-validation.
+    :param lines: in their order; cross-validation divides them by their number.
     :param threshold: chrF in percent; None: the median.
     :param parameters: checksums of the models' parameters.
     """

@@ -216,6 +216,18 @@ def settings_of(folder: Path) -> dict[str, Any]:
     }
 
 
+def starting_settings(folder: Path) -> dict[str, Any]:
+    """Return the settings of a training that starts from the model of a folder: the model's.
+
+    There is no curriculum again: the model knows long sentences.
+
+    :raises ModelError: it is not a model folder.
+    """
+    settings = settings_of(folder)
+    settings["training"]["curriculum_updates"] = 0
+    return settings
+
+
 def default_settings(
     initial: InitialModel | None, folder: Path, is_new: bool
 ) -> dict[str, Any] | None:
@@ -230,7 +242,9 @@ def default_settings(
         initial.check_output(folder)
     if not is_new:
         _check_same_start(folder, initial)
-    return None if initial is None else settings_of(initial.folder if is_new else folder)
+    if initial is None:
+        return None
+    return starting_settings(initial.folder) if is_new else settings_of(folder)
 
 
 def _check_same_start(folder: Path, initial: InitialModel | None) -> None:

@@ -209,20 +209,35 @@ class SpeedModel(NamedTuple):
         return self.fixed / self.seconds(products)
 
 
+class BatchLimits(NamedTuple):
+    """How large batches may be.
+
+    smallest, largest: target tokens of a batch, padding counted; equal if a setting asks for a
+    size. accumulated: batches of an update.
+    """
+
+    smallest: int = SMALL_BATCH
+    largest: int = LARGE_BATCH
+    accumulated: int = 1
+
+
+CPU_BATCHES = BatchLimits()
+"""Limits where nothing is asked for."""
+
+
 @dataclass(frozen=True)
 class Plan:
     """What a training does with its time.
 
     size: of the family. tokens: target tokens of all updates. figures: of the training data.
-    largest_batch: target tokens of the largest possible batch, padding counted. precision: of the
-    matrix products. training_share: share of the time after the start that updates take.
-    fixed_share: share of a token's time that is no multiplication.
+    precision: of the matrix products. training_share: share of the time after the start that
+    updates take. fixed_share: share of a token's time that is no multiplication.
     """
 
     size: int
     tokens: float
     figures: CorpusFigures
-    largest_batch: int = LARGE_BATCH
+    limits: BatchLimits = CPU_BATCHES
     precision: Precision = "float32"
     training_share: float = TRAINING_SHARE
     fixed_share: float = 0.0
@@ -286,17 +301,22 @@ class Plan:
     def batch_size(self) -> int:
         """Target tokens of a batch, padding counted."""
         hundreds = self.tokens / (FILLED * UPDATES_FOR_LARGER_BATCHES * 100)
-        return min(max(100 * round(hundreds), SMALL_BATCH), self.largest_batch)
+        return min(max(100 * round(hundreds), self.limits.smallest), self.limits.largest)
+
+    @property
+    def _update_size(self) -> int:
+        """Target tokens of an update, padding counted."""
+        return self.limits.accumulated * self.batch_size
 
     @property
     def updates(self) -> int:
         """Number of updates."""
-        return max(1, round(self.tokens / (FILLED * self.batch_size)))
+        return max(1, round(self.tokens / (FILLED * self._update_size)))
 
     @property
     def learning_rate(self) -> float:
         """Learning rate of the steady part, rounded: lower for larger models."""
-        factor = math.sqrt(self.batch_size / SMALL_BATCH)
+        factor = math.sqrt(self._update_size / SMALL_BATCH)
         return float(f"{LEARNING_RATE_OF_ONE_UNIT * factor / self.size:.2g}")
 
     @property
@@ -366,7 +386,7 @@ def best_plan(
     speed: SpeedModel,
     seconds: float,
     sizes: Sequence[int] = SIZES,
-    largest_batch: int = LARGE_BATCH,
+    limits: BatchLimits = CPU_BATCHES,
     precision: Precision = "float32",
 ) -> Plan:
     """Return the plan whose expected dev cost is lowest.
@@ -376,7 +396,6 @@ def best_plan(
 
     :param seconds: time of the whole training.
     :param sizes: those to choose from, ascending.
-    :param largest_batch: target tokens of the largest batch, padding counted.
     :param precision: that of the speed.
     """
 
@@ -384,7 +403,7 @@ def best_plan(
         products = figures.products(size)
         tokens = TRAINING_SHARE * after_start(seconds) / speed.seconds(products)
         share = speed.fixed_share(products)
-        plan = Plan(size, tokens, figures, largest_batch, precision, fixed_share=share)
+        plan = Plan(size, tokens, figures, limits, precision, fixed_share=share)
         return plan.without_validations()
 
     plans = [plan(size) for size in sizes]

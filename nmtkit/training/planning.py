@@ -15,11 +15,12 @@ from nmtkit.progress_bar import ProgressBar
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.part_gradients import possible_parts
 from nmtkit.training.plan import (
-    COOLDOWN_SHARE,
+    FILLED,
     LARGE_ACCELERATOR_BATCH,
     LARGE_BATCH,
     LEAST_FITTED_TOKENS,
     SIZES,
+    BatchLimits,
     CorpusFigures,
     Plan,
     Precision,
@@ -97,12 +98,11 @@ class Planner:
         self._corpus = Corpus.open(prepared, "train", (src, tgt), sides)
         dev = Corpus.open(prepared, "dev", (src, tgt), sides)
         self._device = find_device(device)
-        on_cpu, on_gpu = self._device.type == "cpu", self._device.type == "cuda"
-        self._has_graphs = on_gpu and config.training.cuda_graphs
+        self._has_graphs = self._device.type == "cuda" and config.training.cuda_graphs
         figures = corpus_figures(self._corpus, dev, (src, tgt))
         self.figures = figures._replace(draws_words=not self._has_graphs)
         self._turns = TURNS_WITH_GRAPHS if self._has_graphs else TURNS
-        self._largest_batch = LARGE_BATCH if on_cpu else LARGE_ACCELERATOR_BATCH
+        self._limits = self._batch_limits(config)
         self.bfloat16_speed: SpeedModel | None = None
         self._sizes = self._possible_sizes()
         self._wide_sizes = [size for size in self._sizes if size >= BFLOAT16_SIZE]
@@ -110,6 +110,17 @@ class Planner:
         self._least_times: dict[tuple[int, int, Precision, int], float] = {}
         self._measured_seconds = [0.0, 0.0]  # least and mean, where both are known
         self._measure()
+
+    def _batch_limits(self, config: Config) -> BatchLimits:
+        """Return how large batches may be: of one size, if a setting asks for it."""
+        size, accumulated = config.data.batch_size, config.training.gradient_accumulation
+        if "batch_size" not in self._overrides.get("data", {}):
+            largest = LARGE_BATCH if self._device.type == "cpu" else LARGE_ACCELERATOR_BATCH
+            return BatchLimits(largest=largest, accumulated=accumulated)
+        if config.data.batch_unit == "sentences":
+            tokens = size * self.figures.tgt_tokens / max(self.figures.pairs, 1)
+            size = max(round(tokens / FILLED), 1)
+        return BatchLimits(size, size, accumulated)
 
     def _possible_sizes(self) -> list[int]:
         """Return the sizes to choose from: one, if a setting asks for it."""
@@ -172,7 +183,7 @@ class Planner:
         return min(zip(times, parts, strict=True))
 
     def _plan(self, size: int, tokens: float, precision: Precision = "float32") -> Plan:
-        return Plan(size, tokens, self.figures, self._largest_batch, precision)
+        return Plan(size, tokens, self.figures, self._limits, precision)
 
     def _times(self, models: Sequence[tuple[Plan, int]], turns: int) -> list[float]:
         """Return the seconds of a target token in models of the family, the least so far.
@@ -219,12 +230,12 @@ class Planner:
 
     def plan(self, factor: float = 1.0) -> Plan:
         """Return the best plan for the time, times a factor; its size may be fixed by a setting."""
-        seconds, largest = factor * self.seconds, self._largest_batch
+        seconds, limits = factor * self.seconds, self._limits
         speed = self.speed.slower(self.slowdown)
-        plans = [best_plan(self.figures, speed, seconds, self._sizes, largest)]
+        plans = [best_plan(self.figures, speed, seconds, self._sizes, limits)]
         if self.bfloat16_speed:
             speed, wide = self.bfloat16_speed.slower(self.slowdown), self._wide_sizes
-            plans.append(best_plan(self.figures, speed, seconds, wide, largest, "bfloat16"))
+            plans.append(best_plan(self.figures, speed, seconds, wide, limits, "bfloat16"))
         return min(plans, key=lambda plan: plan.expected_cost)
 
     def describe(self, plan: Plan) -> list[str]:
@@ -241,11 +252,12 @@ class Planner:
             f"plan for {format_duration(self.seconds)}: {plan.size} units, about"
             f" {self.figures.parameters(plan.size) / 1e6:.1f} million parameters; dropout"
             f" {config.model.dropout:g}, batches of {config.data.batch_size}"
-            f" tokens{_in_parts(config)},"
+            f" {config.data.batch_unit}{_in_parts(config)},"
             f" learning rate {config.training.learning_rate:g}{_in_bfloat16(config)}",
             f"this machine trains {tokens_per_second:,.0f} tokens/s of it: about"
             f" {counted(plan.updates, 'update')}, {plan.epochs:.1f} epochs; in the last"
-            f" {format_duration(COOLDOWN_SHARE * self.seconds)} the learning rate falls to 0",
+            f" {format_duration(config.training.cooldown_share * self.seconds)} the learning rate"
+            " falls to 0",
             f"twice the time: {double.size} units, {double.epochs:.1f} epochs{gain_text}",
         ]
 

@@ -16,7 +16,7 @@ from nmtkit.config_io import (
     write_toml,
 )
 from nmtkit.errors import ConfigError
-from nmtkit.training.initial_model import InitialModel, settings_of
+from nmtkit.training.initial_model import InitialModel, starting_settings
 from nmtkit.training.schedule import Schedule
 
 OTHER_FORMATS = (".yml", ".yaml", ".json")
@@ -103,5 +103,7 @@ def describe_settings(
 
     `[text]` has the defaults; `train` takes it from the prepared folder.
     """
-    default = None if initial_model is None else settings_of(InitialModel.at(initial_model).folder)
+    default = None
+    if initial_model is not None:
+        default = starting_settings(InitialModel.at(initial_model).folder)
     return write_toml(make_config(recipe, config_file, overrides, default))

@@ -1,4 +1,8 @@
-"""Speed of this machine: the time of an update, measured on the training data itself."""
+"""Speed of this machine: the time of an update, measured on the training data itself.
+
+Of several processes that train together, each computes a part of every batch at the same time. The
+part of the first is measured; the exchange of gradients is not.
+"""
 
 import itertools
 import time
@@ -12,6 +16,7 @@ from nmtkit.data.batch import Batch
 from nmtkit.data.batching import Batches
 from nmtkit.data.corpus import Corpus
 from nmtkit.model_folder import build_model
+from nmtkit.parallel import environment
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.gradient import Gradient, word_sampler
 from nmtkit.training.optimizers import make_optimizer
@@ -62,7 +67,8 @@ class SpeedProbe:
             self._optimizer = make_optimizer(model, config.training)
             self._gradient = Gradient(model, self._optimizer, config.training)
             self._gradient.sample_words(word_sampler(config.training, vocabularies[1]))
-            self._batches = iter(Batches(corpus, config.data, config.training.seed))
+            part = (0, environment.size())
+            self._batches = iter(Batches(corpus, config.data, config.training.seed, part=part))
             self._batches_of_update = config.training.gradient_accumulation
 
     def next_batches(self) -> list[Batch]:

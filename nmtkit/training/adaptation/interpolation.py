@@ -3,8 +3,8 @@
     theta(a) = (1 - a) theta_old + a theta_new
 
 Between a = 0 and 1 what is won on the corrections and what is lost elsewhere do not change alike:
-the loss grows with a power of a, about the third (`bench/NOTEBOOK.md`). The point with the largest
-gain is chosen among those whose loss is allowed.
+the loss grows with a power of a, about the third (`bench/NOTEBOOK.md`). Of the points whose loss is
+allowed the one is chosen where the gain less the loss is largest.
 """
 
 import math

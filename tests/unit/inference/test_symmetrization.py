@@ -49,6 +49,11 @@ def test_a_word_with_a_link_in_both_directions_is_not_left_alone(
     ("one", "two", "expected"),
     [
         ({(0, 0), (1, 1)}, {(0, 0), (1, 2)}, [(0, 0), (1, 1), (1, 2)]),  # grown step by step
+        (  # (2, 1) and (2, 3) come before a neighbour of (2, 1), as in Moses's symal
+            {(1, 0), (2, 3), (3, 2)},
+            {(1, 2), (2, 1), (3, 2)},
+            [(1, 0), (2, 1), (2, 3), (3, 2)],
+        ),
         ({(0, 0), (3, 3)}, {(0, 0)}, [(0, 0), (3, 3)]),  # both words were alone
         ({(0, 0), (3, 0)}, {(0, 0)}, [(0, 0)]),  # no neighbour, and one word has a link
     ],

@@ -289,6 +289,16 @@ def test_sentences_in_refilled_rows_are_translated_as_alone(
         assert [h.score for h in hypotheses] == pytest.approx([h.score for h in alone])
 
 
+def test_an_8_bit_model_translates_a_last_batch_of_one_sentence():
+    torch.manual_seed(1)
+    config = RNNsearchConfig(4, 4, 4, 4, initialisation="scaled")
+    model = RNNsearch(config, 50, 12).eval().for_inference("int8")
+    sentences = [source for source in many_sentences(60) if len(source) > 5][:17]
+    found = search_batches([model], encoded_batches([model], sentences, 16), settings())
+    alone = search_batches([model], encoded_batches([model], sentences[16:], 1), settings())
+    assert len(found) == 17 and found[16][0].ids == alone[0][0].ids
+
+
 def test_free_rows_are_refilled(prefix_model):
     """30 sentences of similar length take fewer steps than 6 batches one after the other."""
     model = prefix_model(3, words=9, eos_bias=-2.0)

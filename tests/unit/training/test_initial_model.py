@@ -286,6 +286,17 @@ def test_settings_of_the_training_may_be_others(model, start):
     assert read_toml(new / "config.toml")["training"]["optimizer"] == "adam"
 
 
+def test_a_curriculum_of_short_sentences_does_not_begin_again(model):
+    config = model / "config.toml"
+    config.write_text(
+        config.read_text().replace("curriculum_updates = 0", "curriculum_updates = 9")
+    )
+    assert "curriculum_updates = 9" in config.read_text()
+    assert "curriculum_updates = 0" in describe_settings(None, None, [], model)
+    asked = ["training.curriculum_updates=5"]
+    assert "curriculum_updates = 5" in describe_settings(None, None, asked, model)
+
+
 def test_a_recipe_or_a_base_takes_the_place_of_the_other_models_settings(model, tmp_path):
     config = tmp_path / "new.toml"
     config.write_text("[training]\nseed = 7\n")

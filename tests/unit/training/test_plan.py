@@ -16,6 +16,7 @@ from nmtkit.training.plan import (
     SIZES,
     TRAINING_SHARE,
     VALIDATION_SHARE,
+    BatchLimits,
     CorpusFigures,
     Plan,
     SpeedModel,
@@ -161,7 +162,7 @@ def test_batches_grow_with_the_time_within_bounds(
     assert 800 <= plan.batch_size <= longer.batch_size <= 1600
     assert plan.learning_rate <= longer.learning_rate
     assert plan.updates <= longer.updates
-    larger = dataclasses.replace(plan, largest_batch=6400)
+    larger = dataclasses.replace(plan, limits=BatchLimits(largest=6400))
     assert plan.batch_size <= larger.batch_size <= 6400
 
 

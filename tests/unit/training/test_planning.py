@@ -179,6 +179,35 @@ def test_the_best_translations_are_kept_where_the_dev_set_is_translated(
     assert planner.settings(planner.plan()).training.early_stopping_metric == metric
 
 
+@pytest.mark.parametrize(
+    ("overrides", "factor"),
+    [
+        (["data.batch_size=3200"], 4),
+        (["training.gradient_accumulation=4"], 4),
+        (["data.batch_size=1600", "training.gradient_accumulation=2"], 4),
+        (["data.batch_size=496", 'data.batch_unit="sentences"'], 4),  # of 6 tokens
+    ],
+)
+def test_updates_are_those_of_batches_that_were_asked_for(
+    prepared: Path, monkeypatch: pytest.MonkeyPatch, overrides: list[str], factor: int
+) -> None:
+    """Guidance and curriculum, which are counted in updates, lasted longer than the training."""
+    make_machine(monkeypatch, lambda config: Speed(6_000, 1.0, 1.0))
+    given = ["model.hidden=96"]
+    usual, asked = (Planner(prepared, 60.0, [*given, *o], device="cpu") for o in ([], overrides))
+    plan, settings = usual.plan(), asked.settings(asked.plan()).training
+    assert plan.batch_size == 800
+    assert settings.guided_updates == pytest.approx(plan.updates / factor, abs=1)
+    assert settings.learning_rate == pytest.approx(plan.learning_rate * factor**0.5, rel=0.05)
+
+
+def test_a_plan_says_what_was_asked_for(prepared: Path, machine: list[Config]) -> None:
+    overrides = ['data.batch_unit="sentences"', "data.batch_size=40", "training.cooldown_share=0.2"]
+    planner = Planner(prepared, HOUR, overrides, device="cpu")
+    first, second, _ = planner.describe(planner.plan())
+    assert "batches of 40 sentences," in first and "in the last 12m the" in second
+
+
 def test_an_old_name_of_a_setting_is_warned_of_once(
     prepared: Path, machine: list[Config], caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -10,6 +10,7 @@ import torch
 from nmtkit.config import parse_config
 from nmtkit.data.batch import Batch
 from nmtkit.data.batching import Batches
+from nmtkit.parallel import environment
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.speed import FIRST_UPDATES, MIN_UPDATES, SpeedProbe, fastest_speeds
 from nmtkit.training.trainer import Trainer
@@ -37,6 +38,16 @@ def test_the_tokens_are_those_of_the_first_batches(make_trainer: Callable[..., T
     assert speed.tokens == sum(batch.tokens for batch in batches[2 * FIRST_UPDATES :])
     assert speed.tokens_per_second == speed.tokens / speed.seconds > 0
     assert speed.mean_seconds == speed.seconds  # in one turn
+
+
+def test_of_several_processes_the_part_of_one_is_measured(
+    make_trainer: Callable[..., Trainer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(environment, "size", lambda: 2)
+    corpus = make_trainer().batches.corpus
+    batch, _ = SpeedProbe(CONFIG, corpus, VOCABULARIES, CPU).next_batches()
+    [whole] = itertools.islice(Batches(corpus, CONFIG.data, 1), 1)
+    assert batch.lines == whole.lines[::2] and batch.tokens == whole.tokens
 
 
 def test_random_numbers_go_on_as_if_nothing_had_been_measured(
