@@ -1,17 +1,14 @@
 """Links of two directions made one set (Koehn, Och and Marcu 2003, section 4.1; Moses)."""
 
+import heapq
 from enum import StrEnum
-from operator import itemgetter
 
 Link = tuple[int, int]
 """Positions of a source and a target word, from 0."""
 
 STRAIGHT = ((-1, 0), (0, -1), (1, 0), (0, 1))
 DIAGONAL = ((-1, -1), (-1, 1), (1, -1), (1, 1))
-"""Steps to the neighbours of a link: of the target, and of the source."""
-
-BY_TARGET = itemgetter(1, 0)
-"""Key of the order in which links are looked at."""
+"""Steps to the neighbours of a link: of the target word, and of the source word."""
 
 
 class Symmetrization(StrEnum):
@@ -38,30 +35,36 @@ def symmetrize(forward: set[Link], backward: set[Link], method: Symmetrization) 
 
 
 def _grow_diag_final_and(forward: set[Link], backward: set[Link]) -> set[Link]:
-    """Begin with what both have, and add what one has, as Moses's symal does.
+    """Begin with what both have, and add what one has, in the order of Moses's symal.
 
-    Neighbours of links come first, if one of their words has no link yet, then the neighbours of
-    these, until none is left; then links whose words both have none.
+    Neighbours of links come first, if one of their words has no link yet, until none is left; then
+    links whose words both have none. Links are looked at by target word, a new one in the same scan
+    if it stands behind, else in the next scan.
     """
-    links, union = forward & backward, forward | backward
-    sources, targets = {source for source, _ in links}, {target for _, target in links}
+    one, other = ({(target, source) for source, target in links} for links in (forward, backward))
+    grown, union = one & other, one | other
+    targets, sources = {target for target, _ in grown}, {source for _, source in grown}
 
-    def add(link: Link) -> None:
-        links.add(link)
-        sources.add(link[0])
-        targets.add(link[1])
+    def add(target: int, source: int) -> None:
+        grown.add((target, source))
+        targets.add(target)
+        sources.add(source)
 
-    new = [*links]
-    while new:
-        reached = []
-        for source, target in sorted(new, key=BY_TARGET):
-            for right, down in STRAIGHT + DIAGONAL:
-                link = source + down, target + right
-                if link in union and (link[0] not in sources or link[1] not in targets):
-                    add(link)
-                    reached.append(link)
-        new = reached
-    for link in [*sorted(forward, key=BY_TARGET), *sorted(backward, key=BY_TARGET)]:
-        if link[0] not in sources and link[1] not in targets:
-            add(link)
-    return links
+    scan = sorted(grown)
+    while scan:
+        passed: list[Link] = []
+        while scan:
+            place = heapq.heappop(scan)
+            for down, right in STRAIGHT + DIAGONAL:
+                target, source = new = place[0] + down, place[1] + right
+                if new in union and (target not in targets or source not in sources):
+                    add(target, source)
+                    if new > place:
+                        heapq.heappush(scan, new)
+                    else:
+                        passed.append(new)
+        scan = sorted(passed)
+    for target, source in [*sorted(one), *sorted(other)]:
+        if target not in targets and source not in sources:
+            add(target, source)
+    return {(source, target) for target, source in grown}

@@ -49,10 +49,10 @@ def test_a_word_with_a_link_in_both_directions_is_not_left_alone(
     ("one", "two", "expected"),
     [
         ({(0, 0), (1, 1)}, {(0, 0), (1, 2)}, [(0, 0), (1, 1), (1, 2)]),  # grown step by step
-        (  # (2, 1) and (2, 3) come before a neighbour of (2, 1), as in Moses's symal
+        (  # (2, 3) stands behind (3, 2) and is looked at before (2, 1), as in Moses's symal
             {(1, 0), (2, 3), (3, 2)},
             {(1, 2), (2, 1), (3, 2)},
-            [(1, 0), (2, 1), (2, 3), (3, 2)],
+            [(1, 0), (1, 2), (2, 1), (2, 3), (3, 2)],
         ),
         ({(0, 0), (3, 3)}, {(0, 0)}, [(0, 0), (3, 3)]),  # both words were alone
         ({(0, 0), (3, 0)}, {(0, 0)}, [(0, 0)]),  # no neighbour, and one word has a link
@@ -60,3 +60,36 @@ def test_a_word_with_a_link_in_both_directions_is_not_left_alone(
 )
 def test_links_are_grown(one: set[Link], two: set[Link], expected: list[Link]) -> None:
     assert symmetrize(one, two, GROW) == expected
+
+
+def scanned_again(one: set[Link], two: set[Link]) -> list[Link]:
+    """Return the links of grow-diag-final-and as symal finds them: by scans of all links so far.
+
+    A scan goes by target word, then by source word, and meets the new links that stand behind.
+    """
+    steps = [(0, -1), (-1, 0), (0, 1), (1, 0), (-1, -1), (1, -1), (-1, 1), (1, 1)]
+    links = one & two
+
+    def has_room(link: Link) -> bool:
+        used = any(link[0] == source for source, _ in links), any(link[1] == t for _, t in links)
+        return not all(used)
+
+    size = -1
+    while size < len(links):
+        size, place = len(links), (-1, -1)
+        while behind := [link for link in links if link[::-1] > place]:
+            source, target = min(behind, key=lambda link: link[::-1])
+            place = (target, source)
+            for right, down in steps:
+                near = (source + right, target + down)
+                if near in one | two and has_room(near):
+                    links = links | {near}
+    for link in [*sorted(one, key=lambda link: link[::-1]), *sorted(two, key=lambda x: x[::-1])]:
+        if all(link[0] != source and link[1] != target for source, target in links):
+            links = links | {link}
+    return sorted(links)
+
+
+@given(links, links)
+def test_links_grow_in_the_order_of_symal(one: set[Link], two: set[Link]) -> None:
+    assert symmetrize(one, two, GROW) == scanned_again(one, two)
