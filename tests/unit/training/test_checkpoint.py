@@ -32,6 +32,7 @@ from nmtkit.training.checkpoint import (
 )
 from nmtkit.training.optimizers import make_optimizer
 from nmtkit.training.progress import Progress
+from tests.unit.io.test_parameters import same
 
 OPTIMIZERS = ["adadelta", "adam", "sgd"]
 PROGRESS = Progress(
@@ -63,12 +64,6 @@ def update(model, optimizer):
     optimizer.zero_grad()
     (model(torch.randn(4, model.in_features)) ** 2).sum().backward()
     optimizer.step()
-
-
-def same(model, other):
-    return all(
-        torch.equal(a, b) for a, b in zip(model.parameters(), other.parameters(), strict=True)
-    )
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
