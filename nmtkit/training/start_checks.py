@@ -62,7 +62,7 @@ def check_same_training(folder: Path, config: Config, data: Path) -> None:
     """
     _check_same_settings(read_config(folder), config, folder)
     check_sums(folder, [*SUMMED_FILES, PROVENANCE_FILE])
-    check_nothing_missing(folder, SUMMED_FILES)
+    check_nothing_missing(folder)
     _check_same_shortlists(data, folder, config.data)
     check_same_files(folder, data)
 
