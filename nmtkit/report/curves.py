@@ -13,13 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from nmtkit.errors import DataError
-from nmtkit.report.figure_io import (
-    FONT,
-    default_style,
-    new_figure,
-    shorten_label,
-    write_figure,
-)
+from nmtkit.report.figure_io import FONT, default_style, new_figure, shorten_label, write_figure
 from nmtkit.report.styles import curve_style, draw_legend, style_axes
 from nmtkit.training.learning_curve import Curve, TrainingPoint, ValidationPoint, read_curve
 

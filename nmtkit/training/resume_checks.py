@@ -4,10 +4,7 @@ from pathlib import Path
 
 from nmtkit.errors import DataError, ModelError
 from nmtkit.io.checksums import read_sums, remembered_sha256
-from nmtkit.io.parameters import (
-    CorruptFileError,
-    read_with_metadata,
-)
+from nmtkit.io.parameters import CorruptFileError, read_with_metadata
 from nmtkit.model_folder import BEST_PARAMETERS, PROVENANCE_FILE, SUMMED_FILES
 from nmtkit.training.learning_curve import METRICS_FILE, read_curve
 from nmtkit.training.progress import Progress

@@ -23,11 +23,7 @@ from nmtkit.text.names import NAMES
 from nmtkit.text.subword import SUBWORD_FILES
 from nmtkit.text.truecaser import TRUECASE
 from nmtkit.training.provenance import check_subword_files
-from nmtkit.training.resume_checks import (
-    check_nothing_missing,
-    check_same_files,
-    other_data_remedy,
-)
+from nmtkit.training.resume_checks import check_nothing_missing, check_same_files, other_data_remedy
 
 CHANGEABLE_SETTINGS = {
     "training.max_updates",

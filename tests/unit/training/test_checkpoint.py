@@ -14,11 +14,7 @@ from torch import nn
 from nmtkit.config import TrainingConfig
 from nmtkit.data.batching import Position
 from nmtkit.errors import ModelError
-from nmtkit.io.parameters import (
-    CorruptFileError,
-    average_parameters,
-    parameters_of,
-)
+from nmtkit.io.parameters import CorruptFileError, average_parameters, parameters_of
 from nmtkit.training.checkpoint import (
     CheckpointKind,
     average_with_checkpoints,
