@@ -80,7 +80,6 @@ class CheckpointKind(enum.Enum):
     STEADY = ".steady"
 
 
-INTERRUPTED_SUFFIX = CheckpointKind.INTERRUPTED.value
 DAMAGED_SUFFIX = ".damaged"
 TEMPORARY_FILES = (".config.toml.*", ".metrics.jsonl.*", ".params.*")
 """Patterns of the hidden names that files of a model folder have while they are written."""
@@ -316,8 +315,8 @@ def _check_name(checkpoint: Path, updates: int, interrupted: bool | None) -> Non
 
     :param interrupted: None in checkpoints of nmtkit 0.1.
     """
-    number, suffix = checkpoint.stem, checkpoint.suffix
-    is_interruption = suffix == INTERRUPTED_SUFFIX
+    number = checkpoint.stem
+    is_interruption = checkpoint.suffix == CheckpointKind.INTERRUPTED.value
     if number.isdigit() and (int(number), is_interruption) != (
         updates,
         is_interruption if interrupted is None else interrupted,
