@@ -136,7 +136,6 @@ def sample_batch(
     :param averaging: how the models' probabilities are averaged.
     :param sampling: what is drawn from; scores are the models' in any case.
     """
-    sampling.check()
     if n < 1:
         raise ConfigError(f"at least 1 sample must be drawn, not {n}")
     if batch.lengths.device.type == "mps":
