@@ -248,7 +248,7 @@ class Screen:
         if not self._bars:
             return
         with contextlib.suppress(Exception):
-            line = self._bars[-1].render(_width() - 1, _can_encode("━─"))
+            line = self._bars[-1].render(_width() - 1, can_encode("━─"))
             width = columns(line)
             sys.stderr.write(f"\r{line}{' ' * (self._drawn - width)}")
             sys.stderr.flush()
@@ -322,7 +322,7 @@ def _width() -> int:
         return FALLBACK_WIDTH
 
 
-def _can_encode(characters: str) -> bool:
+def can_encode(characters: str) -> bool:
     """Return whether stderr can show some characters."""
     try:
         characters.encode(sys.stderr.encoding or "ascii")

@@ -48,7 +48,7 @@ def server_settings(
     return ServerSettings(
         models=ModelSettings(
             folders=models_of_pairs(models, values["pairs"]),
-            glossaries=named_files(values["glossaries"], "--glossary"),
+            glossaries=named_files(values["glossaries"]),
             device=values["device"],
             params=values["params"],
             search=search,

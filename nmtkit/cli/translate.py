@@ -10,11 +10,11 @@ import click
 from nmtkit.cli.command import declare_command
 from nmtkit.cli.console import line_bar, warn
 from nmtkit.cli.document_options import FormatOptions
+from nmtkit.cli.search_options import RENAMED_SEARCH
 from nmtkit.cli.segment_options import SegmentOptions
 from nmtkit.cli.shared_options import FILE
 from nmtkit.cli.startup import configure_threads, importing, path_on_rank_0
 from nmtkit.cli.translate_options import (
-    RENAMED,
     RULES,
     ConfidenceOptions,
     ModelOptions,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from nmtkit.inference.translation import Translation
 
 
-@declare_command(rules=RULES, renamed=RENAMED)
+@declare_command(rules=RULES, renamed=RENAMED_SEARCH)
 @click.argument("source", type=FILE, metavar="[INPUT]", default="-")
 @translate_options
 def command(

@@ -1,4 +1,4 @@
-"""Options of `nmtkit translate`, their rules and their earlier spellings."""
+"""Options of `nmtkit translate`, and their rules."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -8,7 +8,7 @@ import click
 from nmtkit.cli.command import FILES, gather, group, option
 from nmtkit.cli.document_options import DOCUMENT_RULES, document_options
 from nmtkit.cli.rules import Rule, different_files, excludes, exclusive, needs, one_stdin
-from nmtkit.cli.search_options import RENAMED_SEARCH, search_options
+from nmtkit.cli.search_options import search_options
 from nmtkit.cli.segment_options import SEGMENT_RULES, segment_options
 from nmtkit.cli.shared_options import (
     FILE,
@@ -85,8 +85,6 @@ RULES: list[Rule] = [
     *excludes("--replace-unk", "--markup", "--protect", because="unknown words are aligned, too"),
     different_files("--output", "--alignments", "--segments"),
 ]
-
-RENAMED = RENAMED_SEARCH
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,7 @@ from typing import NamedTuple
 
 from nmtkit.columns import columns
 from nmtkit.documents.accelerators import SIGNS
-from nmtkit.documents.document import (
-    Document,
-    DocumentOptions,
-    Edit,
-    Segment,
-    Write,
-    syntax_of,
-)
+from nmtkit.documents.document import Document, DocumentOptions, Edit, Segment, Write, syntax_of
 from nmtkit.documents.encoding import LINE, decode, newline_of
 from nmtkit.documents.po_strings import quote, unescape, wrap_again
 from nmtkit.errors import DataError

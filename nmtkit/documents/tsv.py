@@ -3,14 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from nmtkit.documents.document import (
-    Document,
-    DocumentOptions,
-    Edit,
-    Segment,
-    Write,
-    syntax_of,
-)
+from nmtkit.documents.document import Document, DocumentOptions, Edit, Segment, Write, syntax_of
 from nmtkit.documents.encoding import LINE, decode
 from nmtkit.text.quoted_field import quoted, unquoted
 

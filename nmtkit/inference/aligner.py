@@ -21,13 +21,7 @@ import torch
 from torch import Tensor
 
 from nmtkit.errors import ModelError
-from nmtkit.inference.link_learning import (
-    ROUNDS,
-    WINDOW_CELLS,
-    AttendedPair,
-    LinkModel,
-    learnable,
-)
+from nmtkit.inference.link_learning import ROUNDS, WINDOW_CELLS, AttendedPair, LinkModel, learnable
 from nmtkit.inference.scorer import PairName, Score, Scorer, pair_number
 from nmtkit.inference.stream_batching import LinesDone
 from nmtkit.inference.symmetrization import Symmetrization, symmetrize

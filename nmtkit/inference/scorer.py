@@ -204,16 +204,6 @@ class Scorer:
         :raises DataError: a pair is too long for its alignment to fit into memory.
         :raises TypeError: `pairs` is a single string.
         """
-        return self._score(pairs, tokenized, alignments, process_group, pair_name)
-
-    def _score(
-        self,
-        pairs: Iterable[tuple[str, str]],
-        tokenized: bool,
-        alignments: bool,
-        process_group: ProcessGroup,
-        pair_name: PairName,
-    ) -> Iterator[Score]:
         size = self._batch_size * WINDOW_BATCHES * process_group.size
         for shard in process_group.shards(windows(pairs, size)):
             scores = self._score_window(shard.items, shard.first, tokenized, alignments, pair_name)

@@ -164,15 +164,6 @@ class Segmenter(ABC):
         :param first_line: number of the first line; random segments depend on line numbers.
         :raises TypeError: `lines` is a single string.
         """
-        return self._segment(lines, tokenized, process_group, first_line)
-
-    def _segment(
-        self,
-        lines: Iterable[str],
-        tokenized: bool,
-        process_group: ProcessGroup,
-        first_line: int,
-    ) -> Iterator[Segmented]:
         text = self._translator.ensemble.first.src_text
         for shard in process_group.shards(windows(lines, self.window * process_group.size)):
             pairs = map(text.split_tag, shard.items)

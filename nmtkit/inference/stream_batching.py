@@ -152,13 +152,8 @@ def windows(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
     if isinstance(items, Windowed):
         yield from cast(Iterator[list[Item]], items.windows(size))
         return
-    window: list[Item] = []
-    for item in items:
-        window.append(item)
-        if len(window) == size:
-            yield window
-            window = []
-    if window:
+    items = iter(items)
+    while window := list(islice(items, size)):
         yield window
 
 

@@ -201,7 +201,7 @@ class WindowSearch:
         self, window: Window, batches: Batches, n_best: int, alignments: bool
     ) -> list[NBest]:
         """Find the n best translations of the sentences of some batches, in their order."""
-        sources, symbols = window.sources, self._symbols
+        symbols, numbers = self._symbols, [*itertools.chain.from_iterable(batches)]
         width = hypotheses_to_rerank(self.search, n_best)
         width = max(width, self.search.beam) if symbols or self._prefers_terms else width
         with self._ensemble.error_context():
@@ -215,22 +215,19 @@ class WindowSearch:
 
             n_best_lists = [rerank_by_coverage(line, self.search, width) for line in n_best_lists]
         if self._terms is not None and self._prefers_terms:
-            line_terms = (window.terms[number] for batch in batches for number in batch)
             n_best_lists = [
-                self._terms.prefer(line, n_best, self.search)
-                for line, n_best in zip(line_terms, n_best_lists, strict=True)
+                self._terms.prefer(window.terms[number], line, self.search)
+                for number, line in zip(numbers, n_best_lists, strict=True)
             ]
         if symbols:
-            lines = (sources[number][0] for batch in batches for number in batch)
             n_best_lists = [
-                complete_first(n_best, line, symbols)
-                for n_best, line in zip(n_best_lists, lines, strict=True)
+                complete_first(line, window.sources[number][0], symbols)
+                for number, line in zip(numbers, n_best_lists, strict=True)
             ]
         n_best_lists = [hypotheses[:n_best] for hypotheses in n_best_lists]
         if self._confidence is None:
             return n_best_lists
         seen = self._confidence.observe(self._ensemble, window.inputs, batches, n_best_lists)
-        numbers = itertools.chain.from_iterable(batches)
         return [window.evidence_on_line(*pair) for pair in zip(numbers, seen, strict=True)]
 
     def _search(self, window: Window, batches: Batches, width: int, n_best: int) -> list[NBest]:

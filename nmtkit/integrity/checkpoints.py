@@ -25,9 +25,8 @@ from nmtkit.training.checkpoint import (
     CHECKPOINTS,
     DAMAGED_SUFFIX,
     CheckpointKind,
-    interrupted_checkpoints,
-    list_checkpoints,
     read_checkpoint,
+    resumable_checkpoints,
     steady_checkpoint,
     verify_checkpoint,
 )
@@ -68,9 +67,7 @@ class Checkpoints:
     def check(self) -> None:
         """Check all checkpoints, oldest first, and the best parameters against the newest."""
         damaged: list[Finding] = []
-        for path in sorted(
-            [*list_checkpoints(self._folder), *interrupted_checkpoints(self._folder)]
-        ):
+        for path in resumable_checkpoints(self._folder):
             self._found.files += sum((path / name).exists() for name in STATE_FILES)
             damaged += look_again(lambda: self._check(path), [path])  # noqa: B023
         self._add(damaged, self._remedy())

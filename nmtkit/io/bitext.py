@@ -23,7 +23,7 @@ from nmtkit.io.language_tags import best_matches
 from nmtkit.io.lines import BLOCK_LINES, blocks_of, read_raw_blocks, split_lines
 from nmtkit.io.moses_zip import ZIP_MAGIC, open_members
 from nmtkit.io.text_content import BOM, text_chunks
-from nmtkit.io.tmx import is_tmx, read_tmx
+from nmtkit.io.tmx import NumberedPair, is_tmx, read_tmx
 
 logger = logging.getLogger("nmtkit")
 
@@ -41,9 +41,6 @@ _HEADER = {b"source", b"target", b"src", b"tgt", b"trg", b"english", b"sentence"
 
 Columns = tuple[int, int]
 """The columns of source and target in a TSV file, from 1."""
-
-NumberedPair = tuple[int, bytes, bytes]
-"""The number of a line, and the two sides of the pair there."""
 
 
 class PairBlock(NamedTuple):

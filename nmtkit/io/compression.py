@@ -10,9 +10,9 @@ import contextlib
 import gzip
 import lzma
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from itertools import chain
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 from nmtkit.errors import DataError
 
@@ -36,95 +36,53 @@ class DamagedInput(DataError):
     """Compressed data that is damaged or cut."""
 
 
-class _Member(Protocol):
-    """One compressed member, stream or frame."""
-
-    @property
-    def eof(self) -> bool: ...
-
-    @property
-    def unused_data(self) -> bytes: ...
-
-    def pieces(self, data: bytes) -> Iterator[bytes]:
-        """Yield what these bytes give, in chunks."""
+_Pieces = Generator[bytes, None, bytes]
 
 
-class _GzipMember:
-    def __init__(self) -> None:
-        self._decompressor = zlib.decompressobj(zlib.MAX_WBITS | 16)
-
-    @property
-    def eof(self) -> bool:
-        return self._decompressor.eof
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._decompressor.unused_data
-
-    def pieces(self, data: bytes) -> Iterator[bytes]:
-        piece = b""
-        while data or len(piece) == CHUNK:
-            yield (piece := self._decompressor.decompress(data, CHUNK))
-            data = self._decompressor.unconsumed_tail
+def _gzip_pieces(decompressor: "zlib._Decompress", data: bytes) -> _Pieces:
+    piece = b""
+    while data or len(piece) == CHUNK:
+        yield (piece := decompressor.decompress(data, CHUNK))
+        data = decompressor.unconsumed_tail
+    return decompressor.unused_data
 
 
-class _BoundedMember:
-    """A member of a library of Python whose decompressors keep the data that they have no room for.
-
-    :param decompressor: of `bz2` or `lzma`.
-    """
-
-    def __init__(self, decompressor: bz2.BZ2Decompressor | lzma.LZMADecompressor) -> None:
-        self._decompressor = decompressor
-
-    @property
-    def eof(self) -> bool:
-        return self._decompressor.eof
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._decompressor.unused_data
-
-    def pieces(self, data: bytes) -> Iterator[bytes]:
-        yield self._decompressor.decompress(data, CHUNK)
-        while not (self._decompressor.eof or self._decompressor.needs_input):
-            yield self._decompressor.decompress(b"", CHUNK)
+def _bounded_pieces(
+    decompressor: bz2.BZ2Decompressor | lzma.LZMADecompressor, data: bytes
+) -> _Pieces:
+    """Decompress with `bz2` or `lzma`, whose decompressors keep what they have no room for."""
+    yield decompressor.decompress(data, CHUNK)
+    while not (decompressor.eof or decompressor.needs_input):
+        yield decompressor.decompress(b"", CHUNK)
+    return decompressor.unused_data
 
 
-class _ZstdFrame:
-    def __init__(self) -> None:
-        import zstandard  # lazy: few inputs need it
-
-        self._decompressor = zstandard.ZstdDecompressor().decompressobj()
-        self._rest = b""
-
-    @property
-    def eof(self) -> bool:
-        return self._decompressor.eof
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._decompressor.unused_data + self._rest
-
-    def pieces(self, data: bytes) -> Iterator[bytes]:
-        for start in range(0, len(data), _ZSTD_STEP):
-            end = start + _ZSTD_STEP
-            yield self._decompressor.decompress(data[start:end])
-            if self.eof:
-                self._rest = data[end:]
-                return
+def _zstd_pieces(decompressor: Any, data: bytes) -> _Pieces:
+    for start in range(0, len(data), _ZSTD_STEP):
+        end = start + _ZSTD_STEP
+        yield decompressor.decompress(data[start:end])
+        if decompressor.eof:
+            rest: bytes = decompressor.unused_data + data[end:]
+            return rest
+    return b""
 
 
-def _new_xz() -> _Member:
-    return _BoundedMember(lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MAX_DICTIONARY))
+def _new_zstd() -> Any:
+    import zstandard  # lazy: few inputs need it
+
+    return zstandard.ZstdDecompressor().decompressobj()
 
 
-_MEMBERS: dict[str, Callable[[], _Member]] = {
-    "gzip": _GzipMember,
-    "bzip2": lambda: _BoundedMember(bz2.BZ2Decompressor()),
-    "xz": _new_xz,
-    "Zstandard": _ZstdFrame,
+_FORMATS: dict[str, tuple[Callable[[], Any], Callable[[Any, bytes], _Pieces]]] = {
+    "gzip": (lambda: zlib.decompressobj(zlib.MAX_WBITS | 16), _gzip_pieces),
+    "bzip2": (bz2.BZ2Decompressor, _bounded_pieces),
+    "xz": (lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, MAX_DICTIONARY), _bounded_pieces),
+    "Zstandard": (_new_zstd, _zstd_pieces),
 }
+"""For each format, what makes a decompressor of a member, and what decompresses bytes with it.
+
+The latter yields chunks, and returns the bytes that follow the end of the member.
+"""
 
 SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "Zstandard"}
 """Suffix of a name -> the format to expect, and to write."""
@@ -206,23 +164,23 @@ def compressing(raw: BinaryIO, kind: str | None) -> Iterator[BinaryIO]:
 
 def _members(chunks: Iterator[bytes], kind: str, name: str) -> Iterator[bytes]:
     """Yield the decompressed data of all members."""
-    member: _Member | None = None
+    new_decompressor, pieces = _FORMATS[kind]
+    decompressor: Any = None
     for data in chunks:
-        if member is None:
+        if decompressor is None:
             data = data.lstrip(b"\0")  # padding, as tapes have it
             yield b""
         while data:
-            member = member or _MEMBERS[kind]()
+            decompressor = decompressor or new_decompressor()
             try:
-                yield from member.pieces(data)
+                data = yield from pieces(decompressor, data)
             except _errors(kind) as error:
                 if "emory" in str(error):
                     raise DamagedInput(f"{name}: {_TOO_MUCH_MEMORY}") from error
                 raise _damaged(name, kind) from error
-            data = b""
-            if member.eof:
-                data, member = member.unused_data.lstrip(b"\0"), None
-    if member is not None:
+            if decompressor.eof:
+                data, decompressor = data.lstrip(b"\0"), None
+    if decompressor is not None:
         raise _damaged(name, kind)
 
 

@@ -91,9 +91,7 @@ class HashedFile(NamedInput):
     def open(self) -> Iterator[BinaryIO]:
         """Open the input, or go on with it where it was left."""
         if self._stream is None:
-            source = self._source
-            opened = open_source(source)
-            stream = self._stack.enter_context(opened)
+            stream = self._stack.enter_context(open_source(self._source))
             hashing = _HashingStream(stream, self._digest)
             self._stream = cast(BinaryIO, io.BufferedReader(hashing, CHUNK))
         yield self._stream

@@ -26,13 +26,7 @@ from nmtkit.io.compression import (
     compressing,
     compression_of_name,
 )
-from nmtkit.io.inputs import (
-    Source,
-    open_data,
-    open_text,
-    path_to_reread,
-    refuse_repeated_pipes,
-)
+from nmtkit.io.inputs import Source, open_data, open_text, path_to_reread, refuse_repeated_pipes
 from nmtkit.io.text_content import STANDARD
 
 BLOCK_LINES = 2000

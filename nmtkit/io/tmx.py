@@ -49,6 +49,7 @@ _ENCODINGS = (
 _UNIT = "a unit of TMX is <tu><tuv xml:lang=...><seg>text</seg></tuv>...</tu>"
 
 NumberedPair = tuple[int, bytes, bytes]
+"""The number of a line, and the two sides of the pair there."""
 
 
 def is_tmx(head: bytes) -> bool:

@@ -60,6 +60,17 @@ class TeacherForced(NamedTuple):
     alignment: Tensor | None = None
     order: Tensor | None = None
 
+    def padded(self, values: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Return values of the positions, padded, and the alignment, in the caller's order.
+
+        :param values: Shape: [N, w]. They become [B, T_y, w].
+        """
+        padded, alignment = self.packing.pad(values), self.alignment
+        if self.order is None:
+            return padded, alignment
+        inverse = self.order.argsort()
+        return padded[inverse], None if alignment is None else alignment[inverse]
+
 
 class EncoderDecoder(nn.Module):
     """A `TranslationModel` whose cost and scores follow from `teacher_forced`.
@@ -214,12 +225,8 @@ class EncoderDecoder(nn.Module):
         target_scores = target_log_probs(
             forced.readout, self.output_words(), self.b_y, forced.words
         )
-        log_probs = forced.packing.pad(target_scores.unsqueeze(1)).squeeze(2)  # [B, T_y]
-        if forced.order is None:
-            return Scored(log_probs, forced.alignment)
-        inverse = forced.order.argsort()
-        alignment = None if forced.alignment is None else forced.alignment[inverse]
-        return Scored(log_probs[inverse], alignment)
+        log_probs, alignment = forced.padded(target_scores.unsqueeze(1))
+        return Scored(log_probs.squeeze(2), alignment)
 
     def evidence(
         self,
@@ -232,11 +239,7 @@ class EncoderDecoder(nn.Module):
         """Compute what the model predicts at each word; see `TranslationModel.evidence`."""
         forced = self.teacher_forced(SentencePairs(src, src_mask, tgt, tgt_mask, sources))
         values = target_evidence(forced.readout, self.output_words(), self.b_y, forced.words)
-        padded, alignment = forced.packing.pad(values), forced.alignment  # [B, T_y, 3]
-        if forced.order is not None:
-            inverse = forced.order.argsort()
-            padded = padded[inverse]
-            alignment = None if alignment is None else alignment[inverse]
+        padded, alignment = forced.padded(values)  # [B, T_y, 3]
         log_probs, rivals, entropies = padded.unbind(2)
         return Evidence(log_probs, rivals, entropies, alignment)
 

@@ -31,9 +31,8 @@ class BackgroundWorker(Generic[Request, Result]):
     """
 
     def __init__(self, make: Callable[..., Callable[[Request], Result]], *arguments: Any) -> None:
-        path = [entry for entry in sys.path if isinstance(entry, str)]  # import skips others, too
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _CODE.format(path=path)],
+            [sys.executable, "-c", _CODE.format(path=import_path())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "OMP_NUM_THREADS": "1"},
@@ -74,6 +73,11 @@ class BackgroundWorker(Generic[Request, Result]):
 
     def _killed(self) -> NmtkitError:
         return worker_killed("start again with more memory", self._process.pid)
+
+
+def import_path() -> list[str]:
+    """Return the path of imports for a new Python, without entries that import skips."""
+    return [entry for entry in sys.path if isinstance(entry, str)]
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

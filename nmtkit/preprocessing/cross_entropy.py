@@ -38,13 +38,7 @@ from nmtkit.config import TextConfig
 from nmtkit.errors import ConfigError, DataError
 from nmtkit.io.inputs import Source
 from nmtkit.io.lines import BLOCK_LINES, decode_lines, read_raw_blocks
-from nmtkit.preprocessing.ngram_model import (
-    Floats,
-    Ints,
-    NgramModel,
-    line_lengths,
-    line_sums,
-)
+from nmtkit.preprocessing.ngram_model import Floats, Ints, NgramModel, line_lengths, line_sums
 from nmtkit.special_symbols import SPECIAL_WORDS
 from nmtkit.text.pipeline import TextPipeline
 from nmtkit.text.vocabulary import Vocabulary

@@ -27,7 +27,7 @@ from nmtkit.report.figure_io import (
     shorten_label,
     write_figure,
 )
-from nmtkit.report.styles import curve_style, draw_legend
+from nmtkit.report.styles import curve_style, draw_legend, style_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -173,7 +173,5 @@ def _label_axes(axes: "Axes", buckets: Sequence[BucketResult], measure: str) -> 
     font: Mapping[str, Any] = {"fontfamily": font_families([measure]), "parse_math": False}
     axes.set_xlabel(AXIS_LABELS[by] + side, **font)
     axes.set_ylabel(f"{measure}, %", **font)
-    axes.grid(visible=True, color="0.85", linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
+    style_axes(axes)
     axes.locator_params(axis="x", integer=True)

@@ -13,14 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from nmtkit.errors import DataError
-from nmtkit.report.figure_io import (
-    FONT,
-    default_style,
-    new_figure,
-    shorten_label,
-    write_figure,
-)
-from nmtkit.report.styles import curve_style, draw_legend
+from nmtkit.report.figure_io import FONT, default_style, new_figure, shorten_label, write_figure
+from nmtkit.report.styles import curve_style, draw_legend, style_axes
 from nmtkit.training.learning_curve import Curve, TrainingPoint, ValidationPoint, read_curve
 
 if TYPE_CHECKING:
@@ -132,9 +126,11 @@ def draw_curves(curves: Mapping[str, Curve], x_axis: XAxis) -> "Figure":
             _draw_cost(cost, number, model, curve, x_axis, unit)
             if score:
                 _draw_score(lowest, number, model, curve, score, x_axis, unit)
-        _style_axes(cost, COST_LABEL)
+        cost.set_ylabel(COST_LABEL, fontfamily=FONT)
         if score:
-            _style_axes(lowest, f"dev {SCORES[score]}, %")
+            lowest.set_ylabel(f"dev {SCORES[score]}, %", fontfamily=FONT)
+        for panel in panels[:, 0]:
+            style_axes(panel)
         lowest.set_xlabel(name, fontfamily=FONT)
         draw_legend(cost, list(curves), cost.get_lines()[::2])
     return figure
@@ -171,13 +167,6 @@ def _draw_score(
     xs = [_x_of(point, x_axis) / unit for point in points]
     figures = [getattr(point, score) for point in points]
     axes.plot(xs, figures, **curve_style(number, len(points)), label=shorten_label(model))
-
-
-def _style_axes(axes: "Axes", name: str) -> None:
-    axes.set_ylabel(name, fontfamily=FONT)
-    axes.grid(visible=True, color="0.85", linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
 
 
 def _x_of(point: Point, x_axis: XAxis) -> float:

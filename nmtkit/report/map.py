@@ -32,12 +32,7 @@ from nmtkit.report.figure_io import (
     write_figure,
 )
 from nmtkit.report.label_placement import MAX_SPARSE_TEXTS, place_labels
-from nmtkit.report.projection import (
-    DEFAULT_PERPLEXITY,
-    check_sklearn,
-    principal_components,
-    tsne,
-)
+from nmtkit.report.projection import DEFAULT_PERPLEXITY, check_sklearn, principal_components, tsne
 from nmtkit.report.styles import COLOURS
 from nmtkit.text.detokenizer import unescaped
 

@@ -37,12 +37,7 @@ from nmtkit.io.inputs import HashedFile
 from nmtkit.io.lines import read_parallel
 from nmtkit.model_folder import LoadedModel, shared_parameters
 from nmtkit.progress_bar import ProgressBar
-from nmtkit.report.lines import (
-    TokenizedLine,
-    align_shown_words,
-    split_text,
-    tokenized_line,
-)
+from nmtkit.report.lines import TokenizedLine, align_shown_words, split_text, tokenized_line
 from nmtkit.report.metric_texts import MetricTexts, bucket_metric, compare_systems
 from nmtkit.report.model_card import ModelCard, describe_file, describe_model
 from nmtkit.report.output_errors import output_errors

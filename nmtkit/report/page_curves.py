@@ -9,7 +9,16 @@ from nmtkit.evaluation.comparison import BucketResult
 from nmtkit.report.addresses import selection_address
 from nmtkit.report.bucket_figures import AXIS_LABELS, MIN_BUCKET_SENTENCES
 from nmtkit.report.chart import Axes, Series, draw_chart
-from nmtkit.report.page_tables import details, format_figure, html_table, link, system_name, table
+from nmtkit.report.page_tables import (
+    details,
+    format_figure,
+    html_table,
+    legend,
+    link,
+    row,
+    system_name,
+    table,
+)
 from nmtkit.report.page_words import bucket_phrase
 
 if TYPE_CHECKING:
@@ -26,7 +35,7 @@ TITLES = {
 def bucket_charts(report: "ModelReport") -> Iterator[str]:
     """Yield a chart and a table for each property that the source sentences are divided by."""
     (measure,) = report.by_bucket.whole.figures
-    yield _legend(list(report.by_bucket.scores))
+    yield legend(enumerate(report.by_bucket.scores))
     yield '<div class="charts">'
     ends = _extremes(report.by_bucket.buckets, measure)
     for by in dict.fromkeys(entry.bucketing.by for entry in report.by_bucket.buckets):
@@ -43,13 +52,6 @@ def bucket_charts(report: "ModelReport") -> Iterator[str]:
         f" are those outside the shortlist of {escape(report.model_cards[0].name)}."
         f" {escape(left_out)}</p>"
     )
-
-
-def _legend(systems: Sequence[str]) -> str:
-    items = "".join(
-        f"<li>{system_name(number, system)}</li>" for number, system in enumerate(systems)
-    )
-    return f'<ul class="legend">{items}</ul>'
 
 
 def _extremes(buckets: Sequence[BucketResult], measure: str) -> tuple[float, ...]:
@@ -108,15 +110,11 @@ def _bucket_table(buckets: Sequence[BucketResult], report: "ModelReport", measur
     for number, entry in enumerate(buckets):
         figures = entry.result.figures.get(measure, {})
         cells = [format_figure(figures[system]) if figures else "–" for system in systems]
-        labels = ["Sentences", *systems]
-        columns = "".join(
-            f'<td data-label="{escape(label)}">{cell}</td>'
-            for label, cell in zip(labels, (f"{entry.result.sentences:,}", *cells), strict=True)
-        )
         text = entry.label("–")
         has_sentences = entry.result.sentences > 0
         label = link(_bucket_address(entry, number), text) if has_sentences else escape(text)
-        rows.append(f'<tr><th scope="row">{label}</th>{columns}</tr>')
+        sentences = f"{entry.result.sentences:,}"
+        rows.append(row([label, sentences, *cells], ["Sentences", *systems]))
     header = [AXIS_LABELS[buckets[0].bucketing.by], "Sentences"]
     names = [system_name(index, system) for index, system in enumerate(systems)]
     title = TITLES[buckets[0].bucketing.by]
@@ -128,11 +126,7 @@ def learning_curve_charts(model_cards: Sequence["ModelCard"]) -> Iterator[str]:
     with_curves = [(n, card) for n, card in enumerate(model_cards) if card.curve]
     if not with_curves:
         return
-    yield (
-        '<ul class="legend">'
-        + "".join(f"<li>{system_name(n, card.name)}</li>" for n, card in with_curves)
-        + "</ul>"
-    )
+    yield legend((n, card.name) for n, card in with_curves)
     yield '<div class="charts">'
     cost = "Cost per token, natural logarithm"
     curves = [card.curve for _, card in with_curves if card.curve]

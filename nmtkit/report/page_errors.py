@@ -10,7 +10,7 @@ from nmtkit.evaluation.translation_errors import KINDS, MIN_ATTENTION, ErrorCoun
 from nmtkit.report.addresses import selection_address
 from nmtkit.report.histogram import draw_histogram, histogram_of
 from nmtkit.report.output_errors import count_by_system, score_differences
-from nmtkit.report.page_tables import MINUS, html_table, link, system_name
+from nmtkit.report.page_tables import MINUS, html_table, link, row, system_name
 from nmtkit.report.page_words import ERROR_TITLES, listed, percent
 
 if TYPE_CHECKING:
@@ -26,19 +26,13 @@ def error_table(report: "ModelReport") -> Iterator[str]:
     systems = [card.name for card in report.model_cards]
     rows = ""
     for kind, by_system in counts.items():
-        cells = "".join(
-            f'<td data-label="{escape(name)}">{_error_cell(by_system[name], kind, index)}</td>'
-            for index, name in enumerate(systems)
-        )
-        rows += f'<tr><th scope="row">{ERROR_TITLES[kind].capitalize()}</th>{cells}</tr>'
+        cells = [_error_cell(by_system[name], kind, n) for n, name in enumerate(systems)]
+        rows += row([ERROR_TITLES[kind].capitalize(), *cells], systems)
     if not rows:
         yield "<p>No error of these kinds was found.</p>"
     else:
-        header = [
-            "Sentences with",
-            *(system_name(index, name) for index, name in enumerate(systems)),
-        ]
-        yield html_table(header, rows, "Sentences with errors")
+        header = [system_name(index, name) for index, name in enumerate(systems)]
+        yield html_table(["Sentences with", *header], rows, "Sentences with errors")
     yield f'<p class="note">{_definitions(report, [k for k in KINDS if k not in counts])}</p>'
 
 
@@ -52,18 +46,17 @@ def _error_cell(count: ErrorCount, kind: str, system: int) -> str:
 
 def _definitions(report: "ModelReport", absent: Sequence[str]) -> str:
     unaligned = [escape(card.name) for card in report.model_cards if not card.aligns]
-    attention = (
-        f" Source words count as without attention below {MIN_ATTENTION:g} in sum;"
-        f" {listed(unaligned)} {'has' if len(unaligned) == 1 else 'have'} no alignments, so"
-        " their omissions show by the reference alone."
-        if unaligned
-        else f" Source words count as without attention below {MIN_ATTENTION:g} in sum."
-    )
+    without = ""
+    if unaligned:
+        has = "has" if len(unaligned) == 1 else "have"
+        without = f"; {listed(unaligned)} {has} no alignments, so their omissions show by the"
+        without += " reference alone"
     none = ", ".join(ERROR_TITLES[kind] for kind in absent)
     return (
         "Sentences, with 95 % intervals (Wilson). Missing words are content words of the reference"
         " in whose place a translation has nothing; a good paraphrase may lack them, too."
-        f"{attention}{f' Not found: {none}.' if none else ''}"
+        f" Source words count as without attention below {MIN_ATTENTION:g} in sum"
+        f"{without}.{f' Not found: {none}.' if none else ''}"
     )
 
 

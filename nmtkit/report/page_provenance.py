@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from nmtkit.report.page_tables import details, html_table, system_name, table
+from nmtkit.report.page_tables import details, html_table, row, system_name, table
 
 if TYPE_CHECKING:
     from nmtkit.report.model_card import ModelCard
@@ -54,7 +54,8 @@ def _differences(models: Sequence[tuple[int, "ModelCard"]]) -> Iterator[str]:
     ]
     differing = [(name, values) for name, values in rows if len(set(values)) > 1]
     same = [(name, values[0]) for name, values in rows if len(set(values)) == 1]
-    body = "".join(_row(name, values, models) for name, values in differing)
+    labels = [card.name for _, card in models]
+    body = "".join(row(map(escape, [name, *values]), labels) for name, values in differing)
     header = ["Fact or setting", *(system_name(index, card.name) for index, card in models)]
     yield "<h3>What differs</h3>"
     yield html_table(header, body, "Differences in provenance") if body else "<p>Nothing.</p>"
@@ -66,14 +67,6 @@ def _rows(columns: Sequence[Mapping[str, str]]) -> list[tuple[str, list[str]]]:
     """Return the values of each name in all columns."""
     names = dict.fromkeys(name for column in columns for name in column)
     return [(name, [column.get(name, ABSENT) for column in columns]) for name in names]
-
-
-def _row(name: str, values: Sequence[str], models: Sequence[tuple[int, "ModelCard"]]) -> str:
-    cells = "".join(
-        f'<td data-label="{escape(card.name)}">{escape(value)}</td>'
-        for value, (_, card) in zip(values, models, strict=True)
-    )
-    return f'<tr><th scope="row">{escape(name)}</th>{cells}</tr>'
 
 
 def flat_settings(toml: str) -> dict[str, str]:

@@ -20,6 +20,12 @@ def system_name(index: int, text: str) -> str:
     return f'<span class="name">{draw_legend_key(index)}<bdi>{escape(text)}</bdi></span>'
 
 
+def legend(systems: Iterable[tuple[int, str]]) -> str:
+    """Return a list of systems with their keys, given their indices and names."""
+    items = "".join(f"<li>{system_name(index, name)}</li>" for index, name in systems)
+    return f'<ul class="legend">{items}</ul>'
+
+
 def details(title: str, content: str) -> str:
     """Return content as a collapsed section, or an empty string for empty content."""
     if not content:
@@ -29,7 +35,7 @@ def details(title: str, content: str) -> str:
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> str:
     """Return a table of plain texts; its first column has row headers. Empty without rows."""
-    body = "".join(_row([escape(cell) for cell in row]) for row in rows)
+    body = "".join(row(map(escape, cells)) for cells in rows)
     if not body:
         return ""
     return html_table([escape(cell) for cell in header], body, caption)
@@ -50,7 +56,7 @@ def html_table(header: Sequence[str], body: str, caption: str) -> str:
     )
 
 
-def _row(cells: Sequence[str], labels: Sequence[str] = ()) -> str:
+def row(cells: Iterable[str], labels: Sequence[str] = ()) -> str:
     """Return a row of HTML cells.
 
     :param labels: of the cells after the first, for narrow screens, where they stand below each
@@ -77,10 +83,7 @@ def score_tables(report: "ModelReport", commands: Sequence[str]) -> Iterator[str
     systems = list(comparison.scores)
     measures = list(comparison.whole.figures)
     body = "".join(
-        _row(
-            [escape(measure), *(format_figure(figures[system]) for system in systems)],
-            systems,
-        )
+        row([escape(measure), *(format_figure(figures[system]) for system in systems)], systems)
         for measure, figures in comparison.whole.figures.items()
     )
     header = [system_name(index, system) for index, system in enumerate(systems)]
@@ -117,7 +120,7 @@ def _differences(
     for first, second in dict.fromkeys((pair.first, pair.second) for pair in pairs):
         cells = [_difference(p, samples) for p in pairs if (p.first, p.second) == (first, second)]
         title = f"<bdi>{escape(second)}</bdi> {MINUS} <bdi>{escape(first)}</bdi>"
-        rows += _row([title, *cells], measures)
+        rows += row([title, *cells], measures)
     yield "<h3>Differences</h3>"
     yield html_table(["Systems", *map(escape, measures)], rows, "Differences between systems")
     yield (

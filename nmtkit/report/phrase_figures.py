@@ -11,13 +11,7 @@ from numpy.typing import ArrayLike
 
 from nmtkit.evaluation.phrase_comparison import ComparedPhrase, PhraseComparison, ScoredPair
 from nmtkit.io.lines import open_output
-from nmtkit.report.figure_io import (
-    FONT,
-    MAX_VECTOR_DOTS,
-    default_style,
-    new_figure,
-    write_figure,
-)
+from nmtkit.report.figure_io import FONT, MAX_VECTOR_DOTS, default_style, new_figure, write_figure
 from nmtkit.report.styles import COLOURS
 from nmtkit.text.detokenizer import unescaped
 

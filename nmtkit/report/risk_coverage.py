@@ -12,7 +12,7 @@ import numpy as np
 
 from nmtkit.evaluation.calibration_metrics import RiskPoint, risk_area, risk_coverage
 from nmtkit.report.chart import Axes, Series, draw_chart
-from nmtkit.report.page_tables import details, html_table, system_name
+from nmtkit.report.page_tables import details, html_table, legend, system_name
 
 if TYPE_CHECKING:
     from nmtkit.report.model_report import ModelReport
@@ -35,8 +35,7 @@ def risk_charts(report: "ModelReport") -> Iterator[str]:
         for n, points in curves.items()
     ]
     axes = Axes(CAPTION, "Translations kept, %", "Bad ones among them, %", from_zero=True)
-    legend = "".join(f"<li>{system_name(n, names[n])}</li>" for n in curves)
-    yield f'<ul class="legend">{legend}</ul>'
+    yield legend((n, names[n]) for n in curves)
     yield f'<div class="charts"><figure><figcaption>{CAPTION}</figcaption>'
     yield draw_chart(axes, series)
     yield details("Show as a table", _table(curves, names)) + "</figure></div>"

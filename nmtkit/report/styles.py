@@ -38,6 +38,13 @@ def curve_style(system: int, points: int) -> dict[str, Any]:
     }
 
 
+def style_axes(axes: "Axes") -> None:
+    """Draw a light grid behind the curves, and no frame above and at the right."""
+    axes.grid(visible=True, color="0.85", linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
 def draw_legend(
     axes: "Axes", names: Sequence[str], handles: Sequence["Line2D"], above: float = 0.0
 ) -> None:

@@ -5,7 +5,6 @@ browser to load it again. It is replaced at once, so that a reader never sees ha
 """
 
 import logging
-import re
 from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
@@ -279,6 +278,6 @@ def _is_training_page(path: Path) -> bool:
     """Return True if a file is a page of an earlier training."""
     try:
         with open(path, "rb") as file:
-            return re.search(re.escape(GENERATOR.encode()), file.read(MARK_BYTES)) is not None
+            return GENERATOR.encode() in file.read(MARK_BYTES)
     except OSError as error:
         raise OutputError(f"{path}: cannot be read: {error.strerror}") from error

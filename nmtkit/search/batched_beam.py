@@ -15,11 +15,7 @@ from nmtkit.models.search_state import (
     replace_rows,
     row_numbers,
 )
-from nmtkit.search.batch_queue import (
-    BatchQueue,
-    EncodedBatch,
-    replace_sentences,
-)
+from nmtkit.search.batch_queue import BatchQueue, EncodedBatch, replace_sentences
 from nmtkit.search.beam_history import BeamHistory
 from nmtkit.search.beam_step import (
     Beam,
@@ -41,11 +37,7 @@ from nmtkit.search.next_token import (
     join_expansions,
     predict,
 )
-from nmtkit.search.search_settings import (
-    beam_shrinks,
-    expansions_per_sentence,
-    mask_tokens,
-)
+from nmtkit.search.search_settings import beam_shrinks, expansions_per_sentence, mask_tokens
 
 if TYPE_CHECKING:
     from nmtkit.search.constrained_beam import ConstrainedRows

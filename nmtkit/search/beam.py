@@ -45,18 +45,11 @@ from torch import Tensor
 
 from nmtkit.config import SearchConfig
 from nmtkit.models.base import TranslationModel
-from nmtkit.search.batch_queue import (
-    BatchQueue,
-    EncodedBatch,
-    source_lengths,
-)
+from nmtkit.search.batch_queue import BatchQueue, EncodedBatch, source_lengths
 from nmtkit.search.coverage import rerank_by_coverage
 from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, ModelAveraging
-from nmtkit.search.search_settings import (
-    check_settings,
-    hypotheses_to_rerank,
-)
+from nmtkit.search.search_settings import check_settings, hypotheses_to_rerank
 from nmtkit.search.sentence import search_sentence
 
 if TYPE_CHECKING:

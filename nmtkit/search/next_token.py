@@ -22,12 +22,7 @@ from torch.nn import functional
 from nmtkit.models.base import LogitLayer, OutputLayer, TranslationModel
 from nmtkit.models.search_state import EncodedSource, SearchState
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, FIRST, ModelAveraging
-from nmtkit.search.token_blocks import (
-    BLOCK_TOKENS,
-    GROUP_TOKENS,
-    block_tokens,
-    maxima_of_blocks,
-)
+from nmtkit.search.token_blocks import BLOCK_TOKENS, GROUP_TOKENS, block_tokens, maxima_of_blocks
 from nmtkit.special_symbols import EOS, UNK
 
 if TYPE_CHECKING:

@@ -24,13 +24,7 @@ from nmtkit.search.batch_queue import EncodedBatch, source_lengths
 from nmtkit.search.candidates import CandidateScorer
 from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, ModelAveraging
-from nmtkit.search.next_token import (
-    NextTokenScorer,
-    TokenMask,
-    initial_states,
-    predict,
-    scorer_of,
-)
+from nmtkit.search.next_token import NextTokenScorer, TokenMask, initial_states, predict, scorer_of
 from nmtkit.search.search_settings import mask_tokens, step_limits
 from nmtkit.special_symbols import BOS, EOS
 
@@ -142,7 +136,6 @@ def sample_batch(
     :param averaging: how the models' probabilities are averaged.
     :param sampling: what is drawn from; scores are the models' in any case.
     """
-    sampling.check()
     if n < 1:
         raise ConfigError(f"at least 1 sample must be drawn, not {n}")
     if batch.lengths.device.type == "mps":

@@ -185,7 +185,7 @@ def _texts(fields: Fields) -> tuple[list[str], bool]:
 def _alternatives(results: list[LineResult], endings: list[str], task: Task) -> list[str]:
     """Return further translations of a text: the n-th is of the n-th best of each line."""
     count = max((len(line["alternatives"]) for line in results), default=0)
-    texts = [
+    return [
         joined_text(
             ([line["text"], *line["alternatives"]][min(number, len(line["alternatives"]))]
              for line in results),
@@ -193,7 +193,6 @@ def _alternatives(results: list[LineResult], endings: list[str], task: Task) -> 
         )
         for number in range(1, min(count, task.alternatives) + 1)
     ]  # fmt: skip
-    return texts
 
 
 def _answer(

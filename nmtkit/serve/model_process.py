@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from nmtkit.errors import ModelError
+from nmtkit.parallel.background import import_path
 from nmtkit.serve.messages import exchange_message, read_message
 
 CODE = (
@@ -76,7 +77,7 @@ class ModelProcess:
         :raises ModelError: the model cannot be loaded.
         """
         mine, theirs = socket.socketpair()
-        code = CODE.format(path=sys.path, number=theirs.fileno())
+        code = CODE.format(path=import_path(), number=theirs.fileno())
         process = await asyncio.create_subprocess_exec(
             PYTHON,
             "-c",

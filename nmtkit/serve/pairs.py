@@ -82,18 +82,19 @@ def _split(pair: str) -> Pair:
     return "-".join(parts[: cuts[0]]), "-".join(parts[cuts[0] :])
 
 
-def named_files(options: Iterable[str], name: str) -> dict[str, Path]:
-    """Return the files of options of the form `NAME=FILE`.
+def named_files(options: Iterable[str]) -> dict[str, Path]:
+    """Return the files of `--glossary` options, of the form `NAME=FILE`.
 
-    :param name: of the option, for messages.
     :raises ConfigError: an option has another form, or a name comes twice.
     """
     files: dict[str, Path] = {}
     for option in options:
         key, _, file = option.partition("=")
         if not key or not file:
-            raise ConfigError(f"{name} {option}: not of the form NAME=FILE")
+            raise ConfigError(f"--glossary {option}: not of the form NAME=FILE")
         if key in files:
-            raise ConfigError(f"{name} {option}: the name '{key}' has another file, {files[key]}")
+            raise ConfigError(
+                f"--glossary {option}: the name '{key}' has another file, {files[key]}"
+            )
         files[key] = Path(file).absolute()
     return files

@@ -23,6 +23,7 @@ from nmtkit.inference.scorer import PairName, Score, Scorer, Totals
 from nmtkit.inference.stream_batching import WINDOW_BATCHES
 from nmtkit.model_folder import load_models
 from nmtkit.smt.nbest import Entry, distinct_hypotheses, group_by_sentence, is_feature_name
+from nmtkit.text.pair_cells import chunks
 
 Group = list[Entry]
 """Entries of one sentence."""
@@ -137,7 +138,7 @@ class Rescorer:
             raise ModelError(
                 "a translation model scores hypotheses given their source; give SRC, too"
             )
-        for groups in self._windows(entries):
+        for groups in chunks(group_by_sentence(entries), len, self._window):
             lists = [_scoring_pairs(group, sources) for group in groups]
             features = iter(self._new_features(lists, tokenized, normalized))
             for group in groups:
@@ -151,19 +152,6 @@ class Rescorer:
             f"{name}: {totals.summary('hypothesis')}; {counted(totals.unknown, 'token')} unknown"
             for name, totals in zip(self.names, self.totals, strict=True)
         ]
-
-    def _windows(self, entries: Iterable[Entry]) -> Iterator[list[Group]]:
-        """Yield groups of sentences that together have at least a window of hypotheses."""
-        window: list[Group] = []
-        count = 0
-        for group in group_by_sentence(entries):
-            window.append(group)
-            count += len(group)
-            if count >= self._window:
-                yield window
-                window, count = [], 0
-        if window:
-            yield window
 
     def _new_features(
         self, lists: Sequence[Sequence[ScoringPair]], tokenized: bool, normalized: bool

@@ -17,7 +17,7 @@ MIN_TRANSLATION = 1e-6
 Ids = npt.NDArray[np.int64]
 Weights = npt.NDArray[np.float32]
 Floats = npt.NDArray[np.float64]
-AnyPair = TypeVar("AnyPair")
+Item = TypeVar("Item")
 
 CHUNK_CELLS = 2_000_000
 """Pairs of positions whose words are sorted at a time."""
@@ -128,21 +128,21 @@ def shares(counts: Floats, words: Ids) -> Floats:
 
 
 def chunks(
-    pairs: Iterable[AnyPair], cells_of: Callable[[AnyPair], int], limit: int
-) -> Iterator[list[AnyPair]]:
-    """Yield pairs with about so many cells at a time, in order.
+    items: Iterable[Item], size_of: Callable[[Item], int], limit: int
+) -> Iterator[list[Item]]:
+    """Yield items of about so much size together at a time, in order.
 
-    :param cells_of: returns the number of cells of a pair.
-    :param limit: a chunk ends with the pair that reaches it.
+    :param size_of: returns the size of an item, such as the number of cells of a pair.
+    :param limit: a chunk ends with the item that reaches it.
     """
-    chunk: list[AnyPair] = []
-    cells = 0
-    for pair in pairs:
-        chunk.append(pair)
-        cells += cells_of(pair)
-        if cells >= limit:
+    chunk: list[Item] = []
+    size = 0
+    for item in items:
+        chunk.append(item)
+        size += size_of(item)
+        if size >= limit:
             yield chunk
-            chunk, cells = [], 0
+            chunk, size = [], 0
     if chunk:
         yield chunk
 

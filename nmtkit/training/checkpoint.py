@@ -80,7 +80,6 @@ class CheckpointKind(enum.Enum):
     STEADY = ".steady"
 
 
-INTERRUPTED_SUFFIX = CheckpointKind.INTERRUPTED.value
 DAMAGED_SUFFIX = ".damaged"
 TEMPORARY_FILES = (".config.toml.*", ".metrics.jsonl.*", ".params.*")
 """Patterns of the hidden names that files of a model folder have while they are written."""
@@ -111,9 +110,8 @@ def save_checkpoint(
     name = f"{progress.updates:08d}{kind.value}"
     target = folder / CHECKPOINTS / name
     make_folder(target.parent)
-    replaced = interrupted_checkpoints(folder)
-    if kind is CheckpointKind.STEADY:
-        replaced = _checkpoints_of(folder, CheckpointKind.STEADY)
+    steady = kind is CheckpointKind.STEADY
+    replaced = _checkpoints_of(folder, kind if steady else CheckpointKind.INTERRUPTED)
     tensors, numbers = optimizer_state(optimizer)
     tensors |= generator_states()
     with atomic_folder(target) as hidden:
@@ -222,7 +220,7 @@ def load_newest_checkpoint(
     """
     _check_checkpoints_folder(folder / CHECKPOINTS)
     _remove_temporary_files(folder)
-    paths = sorted([*list_checkpoints(folder), *interrupted_checkpoints(folder)])
+    paths = resumable_checkpoints(folder)
     damaged = [path for path in _checkpoint_files(folder) if DAMAGED_SUFFIX in path.name]
     for path in reversed(paths):
         try:
@@ -317,8 +315,8 @@ def _check_name(checkpoint: Path, updates: int, interrupted: bool | None) -> Non
 
     :param interrupted: None in checkpoints of nmtkit 0.1.
     """
-    number, suffix = checkpoint.stem, checkpoint.suffix
-    is_interruption = suffix == INTERRUPTED_SUFFIX
+    number = checkpoint.stem
+    is_interruption = checkpoint.suffix == CheckpointKind.INTERRUPTED.value
     if number.isdigit() and (int(number), is_interruption) != (
         updates,
         is_interruption if interrupted is None else interrupted,
@@ -334,14 +332,14 @@ def remove_old_checkpoints(folder: Path, keep: int) -> None:
 
 def remove_later_checkpoints(folder: Path, updates: int) -> None:
     """Remove the checkpoints of later updates, oldest first, but not that of the steady part."""
-    for path in sorted([*list_checkpoints(folder), *interrupted_checkpoints(folder)]):
+    for path in resumable_checkpoints(folder):
         if int(path.stem) > updates:
             _remove(path)
 
 
-def interrupted_checkpoints(folder: Path) -> list[Path]:
-    """Return the checkpoints that were saved because of a stop signal."""
-    return _checkpoints_of(folder, CheckpointKind.INTERRUPTED)
+def resumable_checkpoints(folder: Path) -> list[Path]:
+    """Return the checkpoints that the same command resumes from, oldest first: not the steady."""
+    return _checkpoints_of(folder, CheckpointKind.VALIDATED, CheckpointKind.INTERRUPTED)
 
 
 def steady_checkpoint(folder: Path) -> Path | None:
@@ -349,10 +347,11 @@ def steady_checkpoint(folder: Path) -> Path | None:
     return next(reversed(_checkpoints_of(folder, CheckpointKind.STEADY)), None)
 
 
-def _checkpoints_of(folder: Path, kind: CheckpointKind) -> list[Path]:
-    """Return the checkpoints of a kind, oldest first."""
+def _checkpoints_of(folder: Path, *kinds: CheckpointKind) -> list[Path]:
+    """Return the checkpoints of some kinds, oldest first."""
+    suffixes = [kind.value for kind in kinds]
     paths = _checkpoint_files(folder)
-    return [path for path in paths if path.suffix == kind.value and path.stem.isdigit()]
+    return [path for path in paths if path.suffix in suffixes and path.stem.isdigit()]
 
 
 def _checkpoint_files(folder: Path) -> list[Path]:

@@ -110,7 +110,7 @@ class InitialModel:
         """
         theirs = read_config(self.folder)
         check_sums(self.folder, SUMMED_FILES)
-        check_nothing_missing(self.folder, SUMMED_FILES)
+        check_nothing_missing(self.folder)
         self._check_text(theirs, config, prepared)
         self._check_subwords(theirs, config, prepared)
         self._check_annotations(theirs, config)

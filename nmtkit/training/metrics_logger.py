@@ -7,7 +7,6 @@ import logging
 import math
 import os
 import shutil
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +17,7 @@ from nmtkit.errors import NmtkitError, OutputError
 from nmtkit.extras import install_command
 from nmtkit.io.lines import open_output
 from nmtkit.io.safe_json import parse_json
-from nmtkit.progress_bar import Field, ProgressBar, clock, shows_progress
+from nmtkit.progress_bar import Field, ProgressBar, can_encode, clock, shows_progress
 from nmtkit.training.learning_curve import METRICS_FILE, read_curve, read_metrics
 from nmtkit.training.progress import Progress
 from nmtkit.training.sparkline import BLOCKS, validation_sparklines
@@ -226,7 +225,7 @@ class MetricsLogger:
 
     def _draw_sparklines(self) -> None:
         """Draw sparklines of the validations on a terminal; errors never stop a training."""
-        if not shows_progress() or not _can_encode_blocks(sys.stderr.encoding):
+        if not shows_progress() or not can_encode(BLOCKS):
             return
         with contextlib.suppress(NmtkitError):  # metrics.jsonl may have invalid lines
             points = read_curve(self.path.parent).validation
@@ -324,15 +323,6 @@ def _without_times(line: str) -> str:
         return json.dumps({key: row[key] for key in row if key not in TIMES})
     except (ValueError, TypeError):
         return line
-
-
-def _can_encode_blocks(encoding: str | None) -> bool:
-    """Return whether an encoding has the characters of a sparkline."""
-    try:
-        BLOCKS.encode(encoding or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True
 
 
 def _summary_writer(folder: Path) -> Any:

@@ -1,15 +1,11 @@
 """Checks before a training resumes: that nothing has changed, and nothing would be overwritten."""
 
-from collections.abc import Iterable
 from pathlib import Path
 
 from nmtkit.errors import DataError, ModelError
 from nmtkit.io.checksums import read_sums, remembered_sha256
-from nmtkit.io.parameters import (
-    CorruptFileError,
-    read_with_metadata,
-)
-from nmtkit.model_folder import BEST_PARAMETERS, PROVENANCE_FILE
+from nmtkit.io.parameters import CorruptFileError, read_with_metadata
+from nmtkit.model_folder import BEST_PARAMETERS, PROVENANCE_FILE, SUMMED_FILES
 from nmtkit.training.learning_curve import METRICS_FILE, read_curve
 from nmtkit.training.progress import Progress
 from nmtkit.training.provenance import read_provenance
@@ -64,10 +60,10 @@ def check_same_files(folder: Path, prepared: Path) -> None:
             )
 
 
-def check_nothing_missing(folder: Path, names: Iterable[str]) -> None:
-    """Raise ModelError if one of the named files is missing though `SHA256SUMS` lists it."""
+def check_nothing_missing(folder: Path) -> None:
+    """Raise ModelError if a file of `SUMMED_FILES` is missing though `SHA256SUMS` lists it."""
     sums = read_sums(folder)
-    for path in (folder / name for name in names if name in sums):
+    for path in (folder / name for name in SUMMED_FILES if name in sums):
         if not path.exists():
             raise ModelError(f"{path}: is missing; restore it from a copy")
 

@@ -23,11 +23,7 @@ from nmtkit.text.names import NAMES
 from nmtkit.text.subword import SUBWORD_FILES
 from nmtkit.text.truecaser import TRUECASE
 from nmtkit.training.provenance import check_subword_files
-from nmtkit.training.resume_checks import (
-    check_nothing_missing,
-    check_same_files,
-    other_data_remedy,
-)
+from nmtkit.training.resume_checks import check_nothing_missing, check_same_files, other_data_remedy
 
 CHANGEABLE_SETTINGS = {
     "training.max_updates",
@@ -62,7 +58,7 @@ def check_same_training(folder: Path, config: Config, data: Path) -> None:
     """
     _check_same_settings(read_config(folder), config, folder)
     check_sums(folder, [*SUMMED_FILES, PROVENANCE_FILE])
-    check_nothing_missing(folder, SUMMED_FILES)
+    check_nothing_missing(folder)
     _check_same_shortlists(data, folder, config.data)
     check_same_files(folder, data)
 

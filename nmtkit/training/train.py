@@ -41,11 +41,7 @@ from nmtkit.training.checkpoint import has_checkpoints
 from nmtkit.training.dev_samples import DevSampler
 from nmtkit.training.folder_lock import FolderLock
 from nmtkit.training.gradient import word_sampler
-from nmtkit.training.informed_start import (
-    InformedStart,
-    check_informed_start,
-    learn_word_pairs,
-)
+from nmtkit.training.informed_start import InformedStart, check_informed_start, learn_word_pairs
 from nmtkit.training.initial_model import InitialModel
 from nmtkit.training.learning_curve import read_curve
 from nmtkit.training.metrics_logger import MetricsLogger, NullMetricsLogger

@@ -12,12 +12,7 @@ from nmtkit.config import TrainingConfig
 from nmtkit.data.batch import Batch
 from nmtkit.data.batching import Batches
 from nmtkit.errors import ModelError, TrainingInterrupted, counted
-from nmtkit.io.parameters import (
-    CorruptFileError,
-    Parameters,
-    parameters_of,
-    write_parameters,
-)
+from nmtkit.io.parameters import CorruptFileError, Parameters, parameters_of, write_parameters
 from nmtkit.models import Model
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.training.checkpoint import (

@@ -65,6 +65,16 @@ def _sentence(words: list[str], number: int) -> str:
     return " ".join(words[digit] for digit in digits)
 
 
+@pytest.fixture
+def capitals(corpus: Path, tmp_path: Path) -> Path:
+    """Return a folder with `corpus` as raw text: with a capital first and a period at the end."""
+    for file in corpus.iterdir():
+        lines = file.read_text(encoding="utf-8").splitlines()
+        text = "".join(f"{line.capitalize()}.\n" for line in lines)
+        (tmp_path / file.name).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
 @pytest.fixture(scope="session")
 def prepared(corpus: Path, nmtkit: Nmtkit, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the prepared folder of `corpus` with its shortlists; tests must not change it."""

@@ -5,17 +5,6 @@ import re
 import pytest
 
 
-@pytest.fixture
-def capitals(corpus, tmp_path):
-    """Raw text of number words that begins with a capital and ends with a period."""
-    for split in ("train", "dev"):
-        for side in ("en", "fr"):
-            lines = (corpus / f"{split}.{side}").read_text(encoding="utf-8").splitlines()
-            text = "".join(f"{line.capitalize()}.\n" for line in lines)
-            (tmp_path / f"{split}.{side}").write_text(text, encoding="utf-8")
-    return tmp_path
-
-
 @pytest.mark.parametrize("case", ["truecase", "markers"])
 def test_case_is_repeated_and_undone(capitals, small, nmtkit, case):
     data, folder = capitals / "prepared", capitals / "model"

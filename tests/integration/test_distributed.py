@@ -1,6 +1,5 @@
 """Commands that several processes run together, and commands that refuse to."""
 
-import json
 import os
 import re
 import signal
@@ -13,7 +12,8 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file
 
-TIMES = ("seconds", "words_per_second")
+from tests.unit.training.test_train import metrics
+
 SIX_UPDATES = ["--set", "training.max_updates=6", "--set", "training.validate_every=3"]
 NMTKIT = [sys.executable, "-m", "nmtkit"]
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2"]
@@ -33,11 +33,6 @@ def nmtkit_on_ranks(run_ranks, nmtkit):
         return [outcome.value for outcome in outcomes]
 
     return call
-
-
-def metrics(folder):
-    rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-    return [{key: value for key, value in row.items() if key not in TIMES} for row in rows]
 
 
 def names(folder):

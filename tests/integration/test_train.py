@@ -1,6 +1,5 @@
 """`nmtkit train` through the real command line, on 20 lines of number words."""
 
-import json
 import os
 import shutil
 import signal
@@ -13,12 +12,11 @@ from nmtkit.config import parse_config
 from nmtkit.config_io import read_toml, recipe_names
 from nmtkit.model_folder import read_config
 from nmtkit.training.settings import make_config
+from tests.unit.training.test_train import metrics
 
 RECIPES = recipe_names()
 LANGUAGE_MODELS = ["cslm"]
 """Recipes of models that read no source."""
-TIMES = {"seconds", "words_per_second"}
-
 
 FILES = {
     "config.toml",
@@ -32,11 +30,6 @@ FILES = {
     "origin.json",
 }
 """Files of a model folder without subwords."""
-
-
-def metrics(folder: Path):
-    rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-    return [{key: value for key, value in row.items() if key not in TIMES} for row in rows]
 
 
 def parameter_files(folder: Path):

@@ -4,13 +4,7 @@ import dataclasses
 
 import pytest
 
-from nmtkit.config import (
-    RENAMED_SETTINGS,
-    Config,
-    TrainingConfig,
-    parse_config,
-    parse_section,
-)
+from nmtkit.config import RENAMED_SETTINGS, Config, TrainingConfig, parse_config, parse_section
 from nmtkit.errors import ConfigError
 from nmtkit.models.rnnsearch import RNNsearchConfig
 from nmtkit.training.settings import make_config

@@ -7,12 +7,7 @@ import click
 
 from nmtkit.cli.command import FILES, declare_command, group, option
 from nmtkit.cli.rules import needs, one_stdin
-from nmtkit.cli.shared_options import (
-    FILE,
-    force_option,
-    more_references_option,
-    output_option,
-)
+from nmtkit.cli.shared_options import FILE, force_option, more_references_option, output_option
 
 if TYPE_CHECKING:
     from nmtkit.smt.tuner import TunerConfig

@@ -22,12 +22,7 @@ from nmtkit.inference.ensemble import Ensemble, SourceTokens
 from nmtkit.inference.scorer import Scorer
 from nmtkit.inference.stream_batching import Batches
 from nmtkit.inference.translation import Translation
-from nmtkit.io.calibration_record import (
-    REMEDY,
-    CalibrationRecord,
-    LogisticRecord,
-    read_calibration,
-)
+from nmtkit.io.calibration_record import REMEDY, CalibrationRecord, LogisticRecord, read_calibration
 from nmtkit.io.folder_files import CALIBRATION_FILE
 from nmtkit.model_folder import LoadedModel
 from nmtkit.search.hypothesis import Hypothesis

@@ -5,7 +5,6 @@ terms are cached for each word, and matrices may be quantized to 8 bits. `DeepLS
 plain twin.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ import torch
 from torch import Tensor
 
 from nmtkit.models.base import Step
-from nmtkit.models.fast.embedding_cache import EmbeddingCache
+from nmtkit.models.fast.embedding_cache import cached_on_cpu
 from nmtkit.models.fast.int8 import for_products, linear
 from nmtkit.models.fast.lstm import lstm_step
 from nmtkit.models.fast.output_layer import OutputInference
@@ -38,9 +37,7 @@ class DeepLSTMInference(OutputInference):
         self._W_U = [for_products(torch.cat([W, U]), precision) for W, U in upper]  # [2n, 4n] each
         self._P = None if model.P is None else for_products(model.P, precision)
         super().__init__(model.output_words(), model.b_y, precision)
-        self._word_terms: Callable[[Tensor], Tensor] = self._compute_word_terms
-        if model.E_y.device.type == "cpu":
-            self._word_terms = EmbeddingCache(self._word_terms, len(model.E_y))
+        self._word_terms = cached_on_cpu(self._compute_word_terms, model.E_y)
 
     def step(self, prev: Tensor, state: Any) -> Step:
         """Take one step of the decoder.

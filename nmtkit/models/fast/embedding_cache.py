@@ -9,6 +9,15 @@ MAX_CACHE_BYTES = 1 << 25
 """Maximum size of an `EmbeddingCache`."""
 
 
+def cached_on_cpu(
+    compute: Callable[[Tensor], Tensor], embeddings: Tensor
+) -> Callable[[Tensor], Tensor]:
+    """Return an `EmbeddingCache` of rows made from embeddings on a CPU, else `compute` itself."""
+    if embeddings.device.type != "cpu":
+        return compute
+    return EmbeddingCache(compute, len(embeddings))
+
+
 class EmbeddingCache:
     """Rows that depend on a single word, each computed when the word first occurs.
 

@@ -4,7 +4,6 @@ Matrices that multiply the same vector are joined, terms that depend on a single
 and matrices may be quantized to 8 bits. `FixedContextModel.step` is the plain twin.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ import torch
 from torch import Tensor
 
 from nmtkit.models.base import Step
-from nmtkit.models.fast.embedding_cache import EmbeddingCache
+from nmtkit.models.fast.embedding_cache import cached_on_cpu
 from nmtkit.models.fast.gru import gru_step
 from nmtkit.models.fast.int8 import for_products, linear
 from nmtkit.models.fast.output_layer import OutputInference
@@ -41,9 +40,7 @@ class FixedContextInference(OutputInference):
         self._U_o = for_products(model.U_o, precision)
         self._P = None if model.P is None else for_products(model.P, precision)
         super().__init__(model.output_words(), model.b_y, precision)
-        self._word_terms: Callable[[Tensor], Tensor] = self._compute_word_terms
-        if model.E_y.device.type == "cpu":
-            self._word_terms = EmbeddingCache(self._word_terms, len(model.E_y))
+        self._word_terms = cached_on_cpu(self._compute_word_terms, model.E_y)
 
     def step(self, prev: Tensor, state: Any, encoded: Any) -> Step:
         """Take one step of the decoder.

@@ -20,13 +20,7 @@ from typing import TypeAlias
 import torch
 from torch import Tensor
 
-from nmtkit.models.fast.matmul import (
-    BFloat16Matrix,
-    Prepacked,
-    addmm,
-    matmul,
-    products_of_lists,
-)
+from nmtkit.models.fast.matmul import BFloat16Matrix, Prepacked, addmm, matmul, products_of_lists
 from nmtkit.models.fast.torch_private import (
     MAX_FBGEMM_ROW,
     fbgemm_pack,

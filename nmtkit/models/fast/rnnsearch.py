@@ -6,7 +6,6 @@ them. The equations are in `models/rnnsearch.py`; `RNNsearch.encode` and `RNNsea
 plain twins.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ from torch.nn import functional
 
 from nmtkit.models.base import Step
 from nmtkit.models.fast.attention import attention_of_doubled
-from nmtkit.models.fast.embedding_cache import EmbeddingCache
+from nmtkit.models.fast.embedding_cache import cached_on_cpu
 from nmtkit.models.fast.gru import gru_scan_inference, gru_step
 from nmtkit.models.fast.int8 import (
     Int8Matrix,
@@ -73,11 +72,8 @@ class RNNsearchInference(OutputInference):
         self._U = for_products(model.U_dec, precision)
         self._P = None if model.P is None else for_products(model.P, precision)
         super().__init__(model.output_words(), model.b_y, precision)
-        self._source_terms: Callable[[Tensor], Tensor] = self._compute_source_terms
-        self._word_terms: Callable[[Tensor], Tensor] = self._compute_word_terms
-        if model.E_y.device.type == "cpu":
-            self._source_terms = EmbeddingCache(self._source_terms, len(model.E_x))
-            self._word_terms = EmbeddingCache(self._word_terms, len(model.E_y))
+        self._source_terms = cached_on_cpu(self._compute_source_terms, model.E_x)
+        self._word_terms = cached_on_cpu(self._compute_word_terms, model.E_y)
         self._doubled_b_a, self._doubled_v_a = 2 * model.b_a, 2 * model.v_a
 
     def encode(self, src: Tensor, src_mask: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:

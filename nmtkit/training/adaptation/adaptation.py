@@ -28,22 +28,12 @@ from nmtkit.training.adaptation.corrections import (
     usable_corrections,
     warn_if_swapped,
 )
-from nmtkit.training.adaptation.examiner import (
-    Examiner,
-    Judge,
-    Purpose,
-    TestSet,
-    Translations,
-)
+from nmtkit.training.adaptation.examiner import Examiner, Judge, Purpose, TestSet, Translations
 from nmtkit.training.adaptation.fine_tuning import MANY, FineTuner, settings_for
 from nmtkit.training.adaptation.folder import adapted_provenance, write_adapted
 from nmtkit.training.adaptation.interpolation import MeasuredPoint, interpolate, search_point
 from nmtkit.training.adaptation.replay import Replay, find_replay, open_replay
-from nmtkit.training.adaptation.report import (
-    AdaptationReport,
-    refuse_loss,
-    set_changes,
-)
+from nmtkit.training.adaptation.report import AdaptationReport, refuse_loss, set_changes
 from nmtkit.training.adaptation.request import AdaptationRequest
 from nmtkit.training.adaptation.right_check import RightCheck, right_lines
 from nmtkit.training.informed_start import tie_term_words

@@ -8,14 +8,7 @@ from typing import Any
 from nmtkit.durations import format_duration
 from nmtkit.errors import ModelError, counted
 from nmtkit.evaluation.comparison import Figure
-from nmtkit.training.adaptation.examiner import (
-    AFTER,
-    BEFORE,
-    Judge,
-    Purpose,
-    TestSet,
-    Translations,
-)
+from nmtkit.training.adaptation.examiner import AFTER, BEFORE, Judge, Purpose, TestSet, Translations
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,7 @@ import random
 import pytest
 
 from nmtkit.errors import DataError
-from nmtkit.evaluation.aer import (
-    GoldLinks,
-    alignment_error_rate,
-    links_outside,
-    read_gold_links,
-)
+from nmtkit.evaluation.aer import GoldLinks, alignment_error_rate, links_outside, read_gold_links
 
 
 def gold(sure: set[tuple[int, int]], possible: set[tuple[int, int]] | None = None) -> GoldLinks:

@@ -124,16 +124,18 @@ def test_names_are_scored_as_their_placeholders(make_model):
     assert [score.log_prob for score in listed] == pytest.approx(expected)
 
 
+def means(first, second):
+    """Return the logs of the mean probabilities of the words by two models."""
+    pairs = zip(first.word_scores, second.word_scores, strict=True)
+    return [math.log((math.exp(a) + math.exp(b)) / 2) for a, b in pairs]
+
+
 def test_an_ensemble_averages_probabilities(make_model):
     models = make_model(1), make_model(2)
     single = [list(Scorer(Ensemble((model,))).score(pairs(20))) for model in models]
     averaged = Scorer(Ensemble(models)).score(pairs(20))
     for first, second, mean in zip(*single, averaged, strict=True):
-        expected = [
-            math.log((math.exp(a) + math.exp(b)) / 2)
-            for a, b in zip(first.word_scores, second.word_scores, strict=True)
-        ]
-        assert mean.word_scores == pytest.approx(expected, abs=1e-5)
+        assert mean.word_scores == pytest.approx(means(first, second), abs=1e-5)
 
 
 def test_weighted_and_log_linear_averaging(make_model):
@@ -209,11 +211,7 @@ def test_a_language_model_may_join_one_that_translates(make_model):
     models = make_model(1), make_model(2, sizes=CSLMConfig(2, 4, 6, 5))
     single = [list(Scorer(Ensemble((model,))).score(pairs(9))) for model in models]
     for first, second, mean in zip(*single, Scorer(Ensemble(models)).score(pairs(9)), strict=True):
-        expected = [
-            math.log((math.exp(a) + math.exp(b)) / 2)
-            for a, b in zip(first.word_scores, second.word_scores, strict=True)
-        ]
-        assert mean.word_scores == pytest.approx(expected, abs=1e-5)
+        assert mean.word_scores == pytest.approx(means(first, second), abs=1e-5)
 
 
 def test_unknown_words_are_counted(scorer):

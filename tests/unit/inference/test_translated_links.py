@@ -6,12 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from nmtkit.inference.translated_links import (
-    PairIds,
-    diagonal,
-    link_weights,
-    with_translations,
-)
+from nmtkit.inference.translated_links import PairIds, diagonal, link_weights, with_translations
 from nmtkit.model_folder import LoadedModel
 from nmtkit.special_symbols import EOS
 from nmtkit.text.pair_cells import ATTENTION_EXPONENT, MIN_TRANSLATION

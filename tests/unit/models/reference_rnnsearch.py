@@ -167,6 +167,11 @@ def parameters(model: Any) -> dict[str, Array]:
     return {name: value.detach().double().numpy() for name, value in model.named_parameters()}
 
 
+def assert_close(actual: Any, expected: Any) -> None:
+    """Assert that a tensor is what the reference says, apart from rounding in float64."""
+    np.testing.assert_allclose(actual.detach().numpy(), expected, rtol=1e-10, atol=1e-12)
+
+
 def split_unit(W: Array, U_zr: Array, U: Array, b: Array) -> Unit:
     """Split a unit's joined matrices; the model has row vectors, so they are transposed."""
     z, r, candidate = (slice(k * len(U), (k + 1) * len(U)) for k in range(3))

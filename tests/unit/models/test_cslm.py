@@ -12,6 +12,7 @@ from nmtkit.models.base import log_probs
 from nmtkit.models.cslm import CSLM, UNIFORM, CSLMConfig, contexts
 from nmtkit.special_symbols import BOS
 from tests.unit.models import reference_cslm as reference
+from tests.unit.models.reference_rnnsearch import assert_close
 
 SOURCES = [[3, 8, 1, 4, 0], [0], [5, 2, 0], [7, 7, 3, 0]]
 TARGETS = [[2, 6, 0], [4, 1, 3, 5, 2, 2, 6, 1, 5, 0], [0], [1, 0]]
@@ -31,10 +32,6 @@ def model(request):
 def expected_probabilities(model, target):
     network, context = reference.network_of(model), model.config.context
     return [reference.next_word(network, target[:i], context) for i in range(len(target))]
-
-
-def assert_close(actual, expected):
-    np.testing.assert_allclose(actual.detach().numpy(), expected, rtol=1e-10, atol=1e-12)
 
 
 def test_teacher_forcing_gives_the_reference_log_probs(model):

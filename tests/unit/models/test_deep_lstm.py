@@ -11,7 +11,7 @@ from nmtkit.models.base import log_probs
 from nmtkit.models.deep_lstm import UNIFORM, DeepLSTM, DeepLSTMConfig, reverse_words
 from nmtkit.special_symbols import BOS
 from tests.unit.models import reference_lstm as reference
-from tests.unit.models.reference_rnnsearch import parameters
+from tests.unit.models.reference_rnnsearch import assert_close, parameters
 
 SOURCES = [[3, 8, 1, 4, 0], [0], [5, 2, 0], [7, 7, 3, 0]]
 TARGETS = [[2, 6, 0], [4, 1, 3, 5, 0], [0], [1, 0]]
@@ -44,10 +44,6 @@ def expected_probabilities(model, source, target):
     W_o = p["E_y"] @ p["P"].T if model.config.tied else p["W_o"]
     units, states = reference.side_of(model, "decoder"), states_of(model, source)
     return reference.probabilities(units, p["E_y"], (W_o, p["b_y"]), states, target)
-
-
-def assert_close(actual, expected):
-    np.testing.assert_allclose(actual.detach().numpy(), expected, rtol=1e-10, atol=1e-12)
 
 
 def test_encode_returns_every_layers_last_states(model):

@@ -12,7 +12,7 @@ from nmtkit.models.grconv import RADIUS, GrConv, GrConvConfig
 from nmtkit.models.phrase_rnn import PhraseRNNConfig
 from nmtkit.models.rnnenc import RNNenc, RNNencConfig
 from tests.unit.models import reference_fixed_context as reference
-from tests.unit.models.reference_rnnsearch import parameters
+from tests.unit.models.reference_rnnsearch import assert_close, parameters
 
 SOURCES = [[3, 8, 1, 4, 0], [0], [5, 2, 0], [7, 7, 3, 0]]
 TARGETS = [[2, 6, 0], [4, 1, 3, 5, 0], [0], [1, 0]]
@@ -44,10 +44,6 @@ def summary(model, source):
     p = parameters(model)
     h = reference.last_state(p["E_x"], reference.encoder_of(model), source)
     return np.tanh(p["V"].T @ h + p["b_V"]) if "V" in p else h
-
-
-def assert_close(actual, expected):
-    np.testing.assert_allclose(actual.detach().numpy(), expected, rtol=1e-10, atol=1e-12)
 
 
 def test_summaries_equal_the_reference(model):

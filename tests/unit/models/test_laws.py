@@ -9,11 +9,7 @@ from torch import Tensor
 
 from nmtkit.data.batch import pad
 from nmtkit.models import MODELS, kernels, model_name
-from nmtkit.models.base import (
-    HasSourceVectors,
-    HasTargetVectors,
-    log_probs,
-)
+from nmtkit.models.base import HasSourceVectors, HasTargetVectors, log_probs
 from nmtkit.models.cslm import CSLMConfig
 from nmtkit.models.deep_lstm import DeepLSTMConfig
 from nmtkit.models.grconv import GrConvConfig

@@ -13,6 +13,7 @@ from nmtkit.models.fast import attention
 from nmtkit.models.rnnsearch import RNNsearch, RNNsearchConfig
 from nmtkit.special_symbols import BOS
 from tests.unit.models import reference_rnnsearch as reference
+from tests.unit.models.reference_rnnsearch import assert_close
 
 SOURCES = [[3, 8, 1, 4, 0], [0], [5, 2, 0]]
 TARGETS = [[2, 6, 0], [4, 1, 3, 5, 0], [0]]
@@ -49,10 +50,6 @@ def expected_positions(model):
         reference.teacher_forced(weights, source, target, variant)
         for source, target in zip(SOURCES, TARGETS, strict=True)
     ]
-
-
-def assert_close(actual, expected):
-    np.testing.assert_allclose(actual.detach().numpy(), expected, rtol=1e-10, atol=1e-12)
 
 
 def test_annotations_are_projected_for_energies_gates_and_readout(model):

@@ -10,15 +10,9 @@ from nmtkit.errors import ConfigError
 from nmtkit.preprocessing.api import prepare
 from nmtkit.preprocessing.corpora import TrainingCorpus
 from nmtkit.text.names import PLACEHOLDERS
+from tests.unit.preprocessing.test_prepare_corpora import write
 
 TOWNS = ["Bern", "Lund", "Graz", "Bari", "Oslo", "Metz"]
-
-
-def write(folder: Path, name: str, pairs: list[tuple[str, str]]) -> tuple[Path, Path]:
-    paths = folder / f"{name}.en", folder / f"{name}.fr"
-    for path, lines in zip(paths, zip(*pairs, strict=True), strict=True):
-        path.write_text("".join(f"{line}\n" for line in lines))
-    return paths
 
 
 @pytest.fixture

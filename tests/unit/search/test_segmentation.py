@@ -8,12 +8,7 @@ import statistics
 import numpy as np
 import pytest
 
-from nmtkit.search.segmentation import (
-    best_segmentation,
-    confidence,
-    random_confidences,
-    spans,
-)
+from nmtkit.search.segmentation import best_segmentation, confidence, random_confidences, spans
 
 
 def all_segmentations(words, longest):

@@ -2,8 +2,13 @@
 
 import asyncio
 import socket
+import sys
+from pathlib import Path
 from typing import Any, cast
 
+import pytest
+
+from nmtkit.errors import ModelError
 from nmtkit.serve.model_process import ModelProcess
 
 
@@ -25,3 +30,12 @@ def test_a_worker_that_nobody_waits_for_any_more_ends() -> None:
                 return worker.recv(100)
 
     assert asyncio.run(start_and_leave()) == b""
+
+
+def test_a_path_that_is_no_text_is_left_out_of_the_path_of_imports(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path, Path("modules")])
+    settings = {"folders": [str(tmp_path)], "device": "cpu", "params": "best", "glossaries": {}}
+    with pytest.raises(ModelError, match="config.toml"):
+        asyncio.run(ModelProcess.start(settings))

@@ -42,7 +42,7 @@ def test_what_is_no_pair_is_named(folder, tmp_path):
             models_of_pairs(folders, [])
     for options in (["x"], ["=x"], ["x="], ["a=b", "a=c"]):
         with pytest.raises(ConfigError):
-            named_files(options, "--glossary")
+            named_files(options)
 
 
 def test_a_region_stands_for_its_language():

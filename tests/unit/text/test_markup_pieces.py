@@ -4,13 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmtkit.text.markup_pieces import (
-    Markup,
-    PieceKind,
-    character_of,
-    find_partners,
-    split_pieces,
-)
+from nmtkit.text.markup_pieces import Markup, PieceKind, character_of, find_partners, split_pieces
 
 signs = st.sampled_from(
     [

@@ -11,6 +11,7 @@ from nmtkit.text.markup import parse_markup
 from nmtkit.text.markup_pieces import Markup
 from nmtkit.text.markup_placement import Aligned, Place, place_elements, write_markup
 from nmtkit.text.word_offsets import word_offsets
+from tests.unit.text.test_atom_placement import aligned
 
 TAGS = st.sampled_from(["<b>", "</b>", "<i>", "</i>", "<br/>", "a", "bc", "x", "d,", " ", " e "])
 lines = st.lists(TAGS, max_size=25).map("".join)
@@ -19,15 +20,9 @@ lines = st.lists(TAGS, max_size=25).map("".join)
 def placed(source: str, target: str, links: str) -> str:
     """Put the markup of a line into a translation, by links such as "0-0 1-2"."""
     marked = parse_markup(source, Markup.HTML)
-    src, tgt = marked.text.split(), target.split()
-    weights = np.zeros((len(tgt), len(src)), np.float32)
-    for link in links.split():
-        left, right = link.split("-")
-        weights[int(right), int(left)] = 1
-    weights /= np.maximum(weights.sum(1, keepdims=True), 1)
-    offsets = word_offsets(src, marked.text), word_offsets(tgt, target)
-    aligned = Aligned(target, *offsets, weights)
-    return write_markup(marked, place_elements(marked.elements, aligned), aligned)
+    translation = aligned(marked.text, target, links)
+    translation.weights[:] /= np.maximum(translation.weights.sum(1, keepdims=True), 1)
+    return write_markup(marked, place_elements(marked.elements, translation), translation)
 
 
 @given(
@@ -40,13 +35,13 @@ def test_any_weights_keep_all_markup_and_all_words(line: str, words: list[str], 
     src = marked.text.split()
     weights = np.random.default_rng(seed).random((len(words), len(src)), np.float32)
     offsets = word_offsets(src, marked.text), word_offsets(words, text)
-    aligned = Aligned(text, *offsets, weights)
+    translation = Aligned(text, *offsets, weights)
     ends = np.random.default_rng(seed).integers(-2, len(words) + 2, (len(marked.elements), 2))
     known = {
         number: Place(*sorted(pair)) for number, pair in enumerate(ends.tolist()) if pair[0] % 2
     }
-    places = place_elements(marked.elements, aligned, known)
-    output = write_markup(marked, places, aligned)
+    places = place_elements(marked.elements, translation, known)
+    output = write_markup(marked, places, translation)
     assert sorted(re.findall("<[^>]*>", output)) == sorted(re.findall("<[^>]*>", line))
     assert re.sub("<[^>]*>", "", output).replace(" ", "") == text.replace(" ", "")
     again = parse_markup(output, Markup.HTML)
@@ -57,9 +52,9 @@ def test_any_weights_keep_all_markup_and_all_words(line: str, words: list[str], 
 def test_known_places_are_kept_and_others_stand_beside_them() -> None:
     marked = parse_markup("<b>a</b> <i>b</i><br/> <u>c</u>", Markup.HTML)
     offsets = [(0, 1), (2, 3), (4, 5)]
-    aligned = Aligned("x y z", offsets, offsets, np.eye(3, dtype=np.float32))
+    translation = Aligned("x y z", offsets, offsets, np.eye(3, dtype=np.float32))
     known = {0: Place(1, 2), 2: Place(0, 0), 3: Place(1, 3)}  # the last one is within the first
-    places = place_elements(marked.elements, aligned, known)
+    places = place_elements(marked.elements, translation, known)
     assert places == [Place(1, 2), Place(1, 1), Place(0, 0), Place(2, 3)]
 
 

@@ -10,12 +10,7 @@ from nmtkit.config import TextConfig
 from nmtkit.text.markers import CLOSING, JOINED, OPENING, POINTS, SYMBOLS
 from nmtkit.text.markup import parse_markup
 from nmtkit.text.markup_pieces import Markup
-from nmtkit.text.markup_symbols import (
-    has_symbols,
-    symbol_pair,
-    take_symbols,
-    with_symbols,
-)
+from nmtkit.text.markup_symbols import has_symbols, symbol_pair, take_symbols, with_symbols
 from nmtkit.text.pipeline import TextPipeline
 
 B, I = zip(OPENING[:2], CLOSING[:2], strict=True)  # noqa: E741

@@ -14,11 +14,7 @@ from torch import nn
 from nmtkit.config import TrainingConfig
 from nmtkit.data.batching import Position
 from nmtkit.errors import ModelError
-from nmtkit.io.parameters import (
-    CorruptFileError,
-    average_parameters,
-    parameters_of,
-)
+from nmtkit.io.parameters import CorruptFileError, average_parameters, parameters_of
 from nmtkit.training.checkpoint import (
     CheckpointKind,
     average_with_checkpoints,
@@ -32,6 +28,7 @@ from nmtkit.training.checkpoint import (
 )
 from nmtkit.training.optimizers import make_optimizer
 from nmtkit.training.progress import Progress
+from tests.unit.io.test_parameters import same
 
 OPTIMIZERS = ["adadelta", "adam", "sgd"]
 PROGRESS = Progress(
@@ -63,12 +60,6 @@ def update(model, optimizer):
     optimizer.zero_grad()
     (model(torch.randn(4, model.in_features)) ** 2).sum().backward()
     optimizer.step()
-
-
-def same(model, other):
-    return all(
-        torch.equal(a, b) for a, b in zip(model.parameters(), other.parameters(), strict=True)
-    )
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)

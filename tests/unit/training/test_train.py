@@ -1,6 +1,5 @@
 """Training from a prepared folder into a model folder, called from Python."""
 
-import contextlib
 import dataclasses
 import functools
 import itertools
@@ -8,7 +7,6 @@ import json
 import logging
 import math
 import os
-import resource
 import shutil
 import signal
 import time
@@ -38,6 +36,7 @@ from nmtkit.training.metrics_logger import MetricsLogger
 from nmtkit.training.settings import describe_settings, make_config
 from nmtkit.training.train import train
 from nmtkit.training.trainer import Trainer
+from tests.integration.test_full_disk import full_disk
 
 WORDS = ["alpha", "beta", "gamma", "delta", "epsilon"]
 TEXT = {"src_language": "en", "tgt_language": "fr", "tokenized": True}
@@ -425,17 +424,6 @@ def test_other_folders_are_left_alone(run, tmp_path):
     assert [path.name for path in (tmp_path / "thesis").iterdir()] == ["chapter"]
 
 
-@contextlib.contextmanager
-def files_of_at_most(size):
-    """Simulate a full disk: no file can grow beyond this size, in bytes."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
 @pytest.mark.parametrize("updates_before", [0, 4])
 def test_a_full_disk_loses_nothing_that_was_saved(run, tmp_path, updates_before):
     constant_rate = "training.cooldown=0"  # as that depends on the number of updates
@@ -443,7 +431,7 @@ def test_a_full_disk_loses_nothing_that_was_saved(run, tmp_path, updates_before)
     if updates_before:
         run("cut", constant_rate, f"training.max_updates={updates_before}")
         before = contents(tmp_path / "cut")
-    with files_of_at_most(2500), pytest.raises(OutputError) as error:
+    with full_disk(2500), pytest.raises(OutputError) as error:
         run("cut", constant_rate)
     assert "params.best.safetensors: cannot be written" in str(error.value)
     saved = (

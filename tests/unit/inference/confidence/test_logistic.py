@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from nmtkit.inference.confidence.logistic import (
-    cross_validate,
-    fit_weights,
-    probabilities,
-    sigmoid,
-)
+from nmtkit.inference.confidence.logistic import cross_validate, fit_weights, probabilities, sigmoid
 
 RANDOM = np.random.default_rng(5)
 START = RANDOM.bit_generator.state

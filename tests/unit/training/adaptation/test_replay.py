@@ -8,12 +8,7 @@ import pytest
 
 from nmtkit.errors import ConfigError, DataError
 from nmtkit.model_folder import load_model
-from nmtkit.training.adaptation.replay import (
-    REPLAY_KEY,
-    find_replay,
-    open_replay,
-    recorded_data,
-)
+from nmtkit.training.adaptation.replay import REPLAY_KEY, find_replay, open_replay, recorded_data
 from nmtkit.training.train import train
 from tests.unit.training.test_initial_model import SMALL, TEXT, prepare
 
