@@ -18,13 +18,13 @@ from nmtkit.text_config import Side as Side
 from nmtkit.text_config import TextConfig as TextConfig
 from nmtkit.value_types import check_range, check_type
 
-FORMAT = 2
-"""Version of the model folder's layout; raised when older versions of nmtkit cannot read it.
+FORMAT = 3
+"""Version of the model folder's layout; raised when older versions of nmtkit cannot read it. All
+versions up to it can be read.
 
-2: settings have the names of nmtkit 0.2 (`RENAMED_SETTINGS`).
+2: settings have the names of nmtkit 0.2 (`RENAMED_SETTINGS`). 3: there are settings that nmtkit 0.2
+does not know.
 """
-
-READABLE_FORMATS = (1, FORMAT)
 
 Settings = TypeVar("Settings")
 

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from nmtkit.config import FORMAT, READABLE_FORMATS, Config, DataConfig, parse_config
+from nmtkit.config import FORMAT, Config, DataConfig, parse_config
 from nmtkit.config_io import read_toml, write_toml
 from nmtkit.errors import NAME_ERRORS, ConfigError, ModelError
 from nmtkit.extras import installed_from
@@ -184,16 +184,15 @@ def _no_model_folder(folder: Path) -> str:
 
 def _check_format(version: object, path: Path) -> None:
     """Raise ModelError unless this version of nmtkit can read a format of model folders."""
-    readable = " and ".join(map(str, READABLE_FORMATS))
     if type(version) is int and version > FORMAT:
         raise ModelError(
-            f"{path}: format {version} was written by a later nmtkit, this one reads {readable};"
+            f"{path}: format {version} was written by a later nmtkit, this one reads 1 to {FORMAT};"
             f" install a newer nmtkit from where you got this one ({installed_from() or 'unknown'})"
         )
-    if type(version) is not int or version not in READABLE_FORMATS:
+    if type(version) is not int or version < 1:
         raise ModelError(
-            f"{path}: format {version!r}, this nmtkit reads {readable}; use the version that wrote"
-            " it"
+            f"{path}: format {version!r}, this nmtkit reads 1 to {FORMAT}; use the version that"
+            " wrote it"
         )
 
 

@@ -13,8 +13,13 @@ from nmtkit.io.checksums import verify_checksum
 from nmtkit.io.folder_files import read_regular
 from nmtkit.io.safe_json import parse_json
 
-FORMAT = 1
-"""Version of a prepared folder's layout; raised when older versions of nmtkit cannot read it."""
+FORMAT = 2
+"""Version of a prepared folder's layout; raised when older versions of nmtkit cannot read it.
+
+2: `text` has settings that nmtkit 0.2 does not know.
+"""
+
+READABLE_FORMATS = (1, FORMAT)
 
 MANIFEST_FILE = "manifest.json"
 
@@ -34,8 +39,8 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
         raise DataError(_no_prepared_folder(path, error)) from error
     except ValueError as error:
         raise DataError(f"{path}: not JSON: {error}; prepare the folder again") from error
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise DataError(f"{path}: not of format {FORMAT}; prepare the folder again")
+    if not isinstance(manifest, dict) or manifest.get("format") not in READABLE_FORMATS:
+        raise DataError(f"{path}: not of format 1 or {FORMAT}; prepare the folder again")
     try:
         verify_checksum(manifest)
     except ValueError as error:

@@ -72,11 +72,14 @@ class Uses(NamedTuple):
 class Names:
     """Finds the names and numbers of a line that a model should copy.
 
-    :param uses: the words with a capital or a digit in the source of the training data.
+    :param uses: the words of the source of the training data that may be names. Files of nmtkit 0.2
+        lack those in lower case, which are no names then: their models have learned words such as
+        `p.m.` and `20th` like any other.
     """
 
     def __init__(self, uses: Mapping[str, Uses]) -> None:
         self.uses = dict(uses)
+        self._has_lower = any(map(_is_lower, self.uses))
         pairs: Counter[str] = Counter()
         copied: Counter[str] = Counter()
         for word, use in self.uses.items():
@@ -127,6 +130,8 @@ class Names:
         :param words: the words of a tokenised line.
         """
         candidates = _candidates(words)
+        if not self._has_lower:
+            candidates = [index for index in candidates if not _is_lower(words[index])]
         if not candidates:
             return []
         first = frozenset(first_words(words))
@@ -171,6 +176,11 @@ def may_be_name(word: str) -> bool:
 
 
 _MAY_BE_NAME = Memo(may_be_name)
+
+
+def _is_lower(word: str) -> bool:
+    """Return whether a word is in lower case, neither a number nor a placeholder."""
+    return word == word.lower() and (word.islower() or not _MARKED.search(word))
 
 
 def mask(

@@ -123,7 +123,8 @@ class InitialModel:
             model = build_model(config, len(vocabularies[0]), len(vocabularies[1]))
         self._check_model(theirs, config, model)
         checksum, update = load_parameters(model, self.path)
-        log.info("starting from the parameters of %s, update %d", self.path, update)
+        point = f", update {update}" if update else ""  # unknown in files of nmtkit 0.1
+        log.info("starting from the parameters of %s%s", self.path, point)
         record = {"path": self.given, "parameters": checksum, "update": update}
         return InitialParameters(parameters_of(model), record)
 

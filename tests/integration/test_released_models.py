@@ -5,6 +5,7 @@ torch versions round differently. `tests/data/make.py` creates the models of a r
 """
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 
 import nmtkit
 from nmtkit import Aligner, Scorer, Translator
+from nmtkit.config_io import write_toml
+from nmtkit.model_folder import read_config
 
 DATA = Path(__file__).parents[1] / "data"
 MODELS = sorted(path.parent for path in DATA.glob("*/*/expected.json"))
@@ -32,6 +35,14 @@ def released(output):
 def test_the_present_version_has_a_model_of_every_kind():
     assert {path.name for path in MODELS if path.parent.name == nmtkit.__version__} == KINDS
     assert sum(path.stat().st_size for path in DATA.rglob("*") if path.is_file()) < 200_000
+
+
+@released("scores")
+def test_settings_that_a_release_does_not_know_have_a_later_format(folder):
+    old = tomllib.loads((folder / "config.toml").read_text(encoding="utf-8"))
+    new = tomllib.loads(write_toml(read_config(folder)))
+    if any(new[key].keys() - old[key].keys() for key in new if key != "format"):
+        assert new["format"] > old["format"]
 
 
 @released("translations")

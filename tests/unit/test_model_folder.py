@@ -167,9 +167,9 @@ def test_the_folder_of_a_checkpoint_is_answered_by_its_parameters(tmp_path):
 
 def test_a_later_format_is_refused(model_folder):
     text = (model_folder / "config.toml").read_text()
-    (model_folder / "config.toml").write_text(text.replace("format = 2", "format = 3\nnews = 1"))
+    (model_folder / "config.toml").write_text(text.replace("format = 3", "format = 4\nnews = 1"))
     with pytest.raises(
-        ModelError, match="format 3 was written by a later nmtkit, this one reads 1 and 2; install"
+        ModelError, match="format 4 was written by a later nmtkit, this one reads 1 to 3; install"
     ):
         load_model(model_folder)
 
@@ -177,16 +177,14 @@ def test_a_later_format_is_refused(model_folder):
 @pytest.mark.parametrize("version", ["-2", '"1"', "0", "true", "1.0"])
 def test_another_format_is_refused(model_folder, version):
     text = (model_folder / "config.toml").read_text()
-    (model_folder / "config.toml").write_text(text.replace("format = 2", f"format = {version}"))
-    with pytest.raises(
-        ModelError, match="this nmtkit reads 1 and 2; use the version that wrote it"
-    ):
+    (model_folder / "config.toml").write_text(text.replace("format = 3", f"format = {version}"))
+    with pytest.raises(ModelError, match="this nmtkit reads 1 to 3; use the version that wrote it"):
         load_model(model_folder)
 
 
 def test_a_missing_format_is_refused(model_folder):
     text = (model_folder / "config.toml").read_text()
-    (model_folder / "config.toml").write_text(text.replace("format = 2", ""))
+    (model_folder / "config.toml").write_text(text.replace("format = 3", ""))
     with pytest.raises(ModelError, match="format None"):
         load_model(model_folder)
 

@@ -24,8 +24,8 @@ def test_a_folder_without_a_manifest_names_the_remedy(tmp_path):
     [
         ("{", "not JSON"),
         ("[" * 100_000, "not JSON"),
-        ("[]", "not of format 1"),
-        ('{"format": 2, "text": {}}', "not of format 1"),
+        ("[]", "not of format 1 or 2"),
+        ('{"format": 3, "text": {}}', "not of format 1 or 2"),
         ('{"format": 1}', "has no section 'text'"),
         ('{"format": 1, "text": []}', "has no section 'text'"),
     ],

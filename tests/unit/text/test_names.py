@@ -88,6 +88,13 @@ def test_new_words_are_judged_by_where_they_have_capitals() -> None:
     assert names.find("so ABC".split()) == ["ABC"]  # half of all words with capitals are copied
 
 
+def test_words_in_lower_case_are_no_names_if_none_was_counted() -> None:
+    pairs = [(f"the part Name{letter}", f"der Teil Name{letter}") for letter in "abcdefghijklmno"]
+    line = "so Width met Lena at p.m. near odd_integers and 20th , 77".split()
+    assert learn(pairs).find(line) == ["Width", "Lena", "77"]  # as by counts of nmtkit 0.2
+    assert "p.m." in learn([*pairs, ("the x.y here", "das x.y hier")]).find(line)
+
+
 def test_a_shape_of_few_words_is_judged_by_all_words() -> None:
     pairs = [(f"we met X{c * 2} .", f"мы видели {c} .") for c in "abcdefghijk"]
     assert learn(pairs).find("we met NATO and newWidth .".split()) == []

@@ -106,6 +106,15 @@ def test_another_file_of_parameters_may_be_given(model, start, no_updates):
     assert parameters(start_of(model.parent / "new")) == parameters(last)
 
 
+def test_parameters_of_an_unknown_update_are_named_without_it(model, start, no_updates, caplog):
+    path = model / "params.best.safetensors"
+    caplog.set_level("INFO", "nmtkit")
+    write_parameters(path, read_parameters(path))  # nmtkit 0.1 wrote no update
+    with pytest.raises(KeyboardInterrupt):
+        start("new", initial_model=model)
+    assert f"starting from the parameters of {path}\n" in caplog.text
+
+
 def test_the_parameters_of_a_checkpoint_may_be_given(model, start, no_updates):
     checkpoint = model / "checkpoints" / "00000002" / "params.safetensors"
     with pytest.raises(KeyboardInterrupt):

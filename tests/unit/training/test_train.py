@@ -219,7 +219,7 @@ def test_a_training_resumes_with_a_raised_limit(run):
 def give_old_names(folder):
     """Write a folder's settings as nmtkit 0.1 wrote them."""
     path = folder / "config.toml"
-    text = path.read_text(encoding="utf-8").replace("format = 2\n", "format = 1\n")
+    text = path.read_text(encoding="utf-8").replace("format = 3\n", "format = 1\n")
     for old, new in RENAMED_SETTINGS.items():
         text = text.replace(f"\n{new.split('.')[1]} = ", f"\n{old.split('.')[1]} = ")
     path.write_text(text, encoding="utf-8")
@@ -246,7 +246,7 @@ def test_a_training_started_with_old_setting_names_resumes(run, caplog, words):
     )
     assert caplog.text.count("is now called") == (len(sizes) if words == "old" else 0)
     text = (folder / "config.toml").read_text(encoding="utf-8")
-    assert text.startswith("format = 2\n") and "\nkeep_checkpoints = " in text
+    assert text.startswith("format = 3\n") and "\nkeep_checkpoints = " in text
 
 
 def test_changed_settings_are_reported_by_their_new_names(run):
