@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from nmtkit.text.markup_pieces import Markup, Piece, PieceKind, find_partners, split_pieces
+from nmtkit.text.placeholders import SPACED_LETTER
 
 _FIRST = re.compile(
     r"(?P<break>\\\r?\n)"
@@ -14,8 +15,9 @@ _FIRST = re.compile(
     r"|(?P<kept><[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*>|<[^\s<>@]{1,64}@[^\s<>]{1,255}>"
     r"|!?\[\[[^\[\]|\n]{1,200}\]\](?![(\[])|!\[\[[^\[\]\n]{1,400}\]\]"
     r"|\[\^[^\]\s]{1,100}\]|\[[ xX]\](?=\s)|\[[^\[\]\n]{1,200}\]\[\]"
-    r"|\$\$[^$\n]{1,500}\$\$|(?<![\w$])\$(?![\s$])[^$\n]{1,500}(?<![\s\\])\$(?![\w$])"
-    r"|(?<![\w:]):(?:[+-]1|100|1234|[a-z][a-z0-9_+-]{0,40}):(?![\w:]))"
+    r"|\$\$[^$\n]{1,500}\$\$|"
+    rf"(?<!\$)(?<!{SPACED_LETTER})\$(?![\s$])[^$\n]{{1,500}}(?<![\s\\])\$(?!\$|{SPACED_LETTER})"
+    rf"|(?<!:)(?<!{SPACED_LETTER}):(?:[+-]1|100|1234|[a-z][a-z0-9_+-]{{0,40}}):(?!:|{SPACED_LETTER}))"
     r"|(?P<wiki>\[\[[^\[\]|\n]{1,200}\|)(?=[^\[\]\n]{1,200}\]\])"
     r"|(?P<link>\]\((?:[^()\\\n]|\\.|\([^()\n]*\)|(?!))*+\)|\]\[[^\[\]\n]{1,200}\])"
     r"|!?\[(?P<label>[^\[\]\n]{1,200})\](?![\[(:])"

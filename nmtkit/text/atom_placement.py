@@ -16,6 +16,7 @@ import numpy as np
 from nmtkit.text.markers import SYMBOLS
 from nmtkit.text.markup import Atom
 from nmtkit.text.markup_placement import Aligned, Weights
+from nmtkit.text.placeholders import SPACED_LETTER
 from nmtkit.text.scripts import is_spaced
 
 
@@ -145,15 +146,15 @@ def _has_word(text: str) -> bool:
 
 
 def _occurrences(text: str, within: str) -> list[tuple[int, int]]:
-    """Return where a text stands by itself in another one."""
-    left = r"(?<!\w)" if text[0].isalnum() else ""
-    right = r"(?!\w)" if text[-1].isalnum() else ""
+    """Return where a text stands by itself in another one, or beside particles: `%s를`."""
+    left = f"(?<!{SPACED_LETTER})" if text[0].isalnum() else ""
+    right = f"(?!{SPACED_LETTER})" if text[-1].isalnum() else ""
     return [found.span() for found in re.finditer(left + re.escape(text) + right, within)]
 
 
 def _units(claims: _Claims) -> Iterator[_Unit]:
     """Yield the words of the new translation: atoms, and what is left of the other words."""
-    aligned, text = claims.aligned, claims.aligned.text
+    aligned, text, src_text = claims.aligned, claims.aligned.text, claims.src_text
     parts: list[tuple[int, int, int | None, int | None]]
     parts = [(claim.start, claim.end, claim.atom, None) for claim in claims.claims]
     parts += [
@@ -162,20 +163,23 @@ def _units(claims: _Claims) -> Iterator[_Unit]:
         for start, end in _unclaimed(span, claims)
     ]
     position, before = 0, ""
-    last: Atom | None = None
+    replacing: Atom | None = None
     for start, end, atom, word in sorted(parts, key=lambda part: part[:2]):
         before += text[position:start]
         position = max(position, end)
         if word is not None:
-            needs_space = last and not before and _is_apart(claims.src_text, last.end, text[start])
-            yield _Unit(" " if needs_space else before, text[start:end], aligned.weights[word])
-            last = None
-        elif atom is not None and atom >= 0:
-            last = claims.atoms[atom]
-            letter = text[start - 1 : start]
-            if not before and letter and _is_apart(claims.src_text, last.start - 1, letter):
+            if replacing and not before and _is_apart(src_text, replacing.end, text[start]):
                 before = " "
-            yield _Unit(before, last.source, _weights_of(atom, claims))
+            yield _Unit(before, text[start:end], aligned.weights[word])
+            replacing = None
+        elif atom is not None and atom >= 0:
+            one = claims.atoms[atom]
+            is_written = text[start:end] == src_text[one.start : one.end].strip()
+            replacing = None if is_written else one
+            letter = text[start - 1 : start]
+            if replacing and not before and letter and _is_apart(src_text, one.start - 1, letter):
+                before = " "
+            yield _Unit(before, one.source, _weights_of(atom, claims))
         else:
             before = before.rstrip() if text[end : end + 1].isspace() else before
             continue
@@ -185,7 +189,7 @@ def _units(claims: _Claims) -> Iterator[_Unit]:
 
 
 def _is_apart(src_text: str, offset: int, neighbour: str) -> bool:
-    """Return whether a blank separates an atom from a letter that stands beside it.
+    """Return whether a blank separates an atom from a letter beside the words it replaces.
 
     In "%d man", which became "de l'homme" and becomes "%d homme", the source has a blank.
 

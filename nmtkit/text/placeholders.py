@@ -71,8 +71,10 @@ _MARKS = (
 """Combining marks and joiners of living scripts, which belong to the letter before; some letters of
 these scripts are among them."""
 
-_WORD = rf"(?:(?!\W)[{_SPACED}])"
-_EDGE = rf"(?:(?<!{_WORD})(?={_WORD})|(?<={_WORD})(?!{_WORD}))"
+SPACED_LETTER = rf"(?:(?!\W)[{_SPACED}])"
+"""A letter, digit or `_` that belongs to the same word as one beside it."""
+
+_EDGE = rf"(?:(?<!{SPACED_LETTER})(?={SPACED_LETTER})|(?<={SPACED_LETTER})(?!{SPACED_LETTER}))"
 _UNSPACED = rf"(?:(?!\W)[^{_SPACED}][{_MARKS}]*(?![{_MARKS}]))"
 """A letter that stands beside other text without a blank, with its marks."""
 
@@ -84,9 +86,9 @@ def _in_any_script(pattern: str) -> str:
     """
     pattern = pattern.replace(r"[^\W\d_]", rf"(?:(?![\W\d_])[{_SPACED}])").replace(r"\b", _EDGE)
     pattern = re.sub(
-        r"\[\\w((?:\\.|[^\]\\])+)\]", lambda found: f"(?:{_WORD}|[{found[1]}])", pattern
+        r"\[\\w((?:\\.|[^\]\\])+)\]", lambda found: f"(?:{SPACED_LETTER}|[{found[1]}])", pattern
     )
-    return pattern.replace(r"!\w)", f"!{_WORD})")
+    return pattern.replace(r"!\w)", f"!{SPACED_LETTER})")
 
 
 _WIDE = "\u3001-\u3004\u3008-\u301f\uff01-\uff0f\uff1a-\uff1f"

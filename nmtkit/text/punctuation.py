@@ -19,9 +19,6 @@ SENTENCE_SIGNS = (
 UNSPACED_SIGNS = "。！？｡\ufe12\ufe15\ufe16\ufe56\ufe57\u104b\u17d4\u17d5"
 """Signs that end a sentence without a blank: Chinese, Japanese, Burmese, Khmer."""
 
-QUESTION_SIGNS = "!?\u061f\u203c\u203d\u2047-\u2049"
-"""Signs behind which the next sentence may begin with a small letter."""
-
 SHADS = "\u0f0d-\u0f12\u0f14"
 """The Tibetan shad and its forms."""
 

@@ -19,7 +19,6 @@ from nmtkit.text.languages import rules_language
 from nmtkit.text.punctuation import (
     CLOSING_QUOTES,
     DIRECTION_MARKS,
-    QUESTION_SIGNS,
     QUOTES_BEHIND_SIGNS,
     SENTENCE_SIGNS,
     SHADS,
@@ -49,7 +48,9 @@ _LAST_WORD = re.compile(r"[^\s(\[\"'“‘«]*\Z")
 _ENDED_LINE = re.compile(rf"(?!…)[{SENTENCE_SIGNS}{UNSPACED_SIGNS}:：][{DIRECTION_MARKS}]*\Z")
 _VISIBLE = re.compile(rf"[^{DIRECTION_MARKS}]")
 _QUOTE = re.compile(rf"[^*_{DIRECTION_MARKS}\s]")
-_QUESTION = re.compile(f"[{QUESTION_SIGNS}]")
+_SIGNS_WITHIN = ".…;"
+"""Signs that also stand within a sentence: in abbreviations, for what is left out, as a comma."""
+
 _BLANK = r"[\s\u200b]"
 _PLACES_TO_DIVIDE = (
     re.compile(
@@ -160,10 +161,18 @@ def _goes_on_directly(text: str, found: re.Match[str]) -> bool:
 
 
 def _goes_on(text: str, found: re.Match[str]) -> bool:
-    """Return whether a small letter follows; behind a bare `?` it begins a sentence, too."""
-    letter = _following_letter(text, found.end())
-    is_quotation = _QUOTE.search(found["quotes"]) is not None
-    return is_small(letter) and (is_quotation or not _QUESTION.match(found["spaced"]))
+    """Return whether a small letter shows that the sentence goes on.
+
+    It does not behind a bare sign that only ends sentences, like `?` and `।`, nor behind a word of
+    a script without capitals: `실행합니다. xterm을`.
+    """
+    if not is_small(_following_letter(text, found.end())):
+        return False
+    before = text[max(0, found.start() - 30) : found.start()]
+    last = next(filter(str.isalnum, reversed(before)), "")
+    if last.isalpha() and not is_small(last) and not last.isupper():
+        return False
+    return _QUOTE.search(found["quotes"]) is not None or found["spaced"][0] in _SIGNS_WITHIN
 
 
 def _is_abbreviation(
@@ -177,9 +186,19 @@ def _is_abbreviation(
     is_before_digit = _following_letter(text, found.end()).isdigit()
     if before in never or (before in before_digits and is_before_digit):
         return True
-    if len(before) == 1 and is_cased(before) and not is_small(before):  # the initial of a name
+    if _is_initial(before):
         return True
     return before.isdigit() and len(before) < 3  # an ordinal number, or one of a list
+
+
+def _is_initial(word: str) -> bool:
+    """Return whether a word is the initial of a name or title: `J. Doe`, `د. ديفيد`.
+
+    Signs of syllables, as in Korean, may be words.
+    """
+    if len(word) != 1 or is_small(word):
+        return False
+    return is_cased(word) or " LETTER " in unicodedata.name(word, "")
 
 
 def _following_letter(text: str, position: int) -> str:

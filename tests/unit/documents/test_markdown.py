@@ -199,6 +199,12 @@ def test_rules_of_tables(rule: str) -> None:
     assert sources(f"A | b\n{rule}\nC | d") == ["A", "b", "C", "d"]
 
 
+def test_formulas_and_emoji_stay_beside_letters_of_scripts_without_blanks() -> None:
+    text = "변수 $x$는 값이다. 其中$y$是好的:smile:的。 a:smile:b"
+    changed = translated(text, "md", str.upper, languages=("ko", "zh")).data.decode()
+    assert changed == "변수 $x$는 값이다. 其中$y$是好的:smile:的。 A:SMILE:B"
+
+
 def test_an_empty_line_is_looked_for_within_a_formula(monkeypatch: pytest.MonkeyPatch) -> None:
     searched: list[int] = []
 

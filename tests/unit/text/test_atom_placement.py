@@ -94,6 +94,20 @@ def test_a_text_that_is_a_part_of_a_word_is_no_atom() -> None:
     assert placed("12 a", "x123 12", "0-1 1-0") == "x123 12"
 
 
+@pytest.mark.parametrize(
+    ("source", "target", "links"),
+    [
+        ("replace %s by %s", "%s를 %s(으)로 바꿉니다", "0-2 1-0 2-1 3-1"),
+        ("%s and „%s“", "%sი და „%s“-ის", "0-0 1-1 2-2"),
+        ("open %s and %s", "打开%s文件和 %s", "0-0 1-0 2-0 3-1"),
+        ("go to %s and %s", "עבור אל %s ול%s", "0-0 1-1 2-2 3-3 4-3"),
+        ("open %d of %d in 3", "3에서 %d개 중 %d 열기", "5-0 1-1 2-2 3-3 0-4"),
+    ],
+)
+def test_atoms_stay_beside_particles(source: str, target: str, links: str) -> None:
+    assert placed(source, target, links, r"%\w") == target
+
+
 def test_many_atoms_take_little_time() -> None:
     source = "%s & " * 1000
     started = time.process_time()

@@ -98,6 +98,36 @@ def test_sentences_in_other_scripts(language: str, sentences: list[str]) -> None
     assert split(" ".join(sentences), language) == sentences
 
 
+@pytest.mark.parametrize(
+    ("language", "sentences"),
+    [
+        ("hi", ["यह है।", "npm चलाएँ।", '"यह है।"', "xml है।"]),
+        ("ur", ["یہ ہے۔", "html کھولیں۔"]),
+        ("hy", ["Ինչպես ես։", "html ֆայլ։"]),
+        ("el", ["Πού είσαι\u037e", "εδώ."]),
+        ("ko", ["설치합니다.", "xterm을 실행합니다."]),
+        ("ka", ["კარგად.", "xml ფაილი."]),
+        ("ko", ["파일(log). xml 파일."]),
+    ],
+)
+def test_small_letters_go_on_only_behind_signs_and_scripts_that_allow_it(
+    language: str, sentences: list[str]
+) -> None:
+    assert split(" ".join(sentences), language) == sentences
+
+
+@pytest.mark.parametrize(
+    ("language", "sentences"),
+    [
+        ("ar", ["قال د. ديفيد هذا.", "نعم."]),
+        ("he", ["א. ב. יהושע כתב.", "כן."]),
+        ("ko", ["이것은 집.", "물."]),
+    ],
+)
+def test_initials_in_scripts_without_capitals(language: str, sentences: list[str]) -> None:
+    assert split(" ".join(sentences), language) == sentences
+
+
 def test_semicolons_are_question_marks_only_in_greek() -> None:
     assert split("One; Two") == ["One; Two"]
     assert split("ένα; δύο", "el") == ["ένα; δύο"]
