@@ -192,7 +192,7 @@ def test_every_type_of_value_survives_toml():
 
 def test_the_document_has_its_format_and_model():
     table = tomllib.loads(write_toml(Config(model=RNNsearchConfig())))
-    assert table["format"] == 2 and table["model"]["type"] == "rnnsearch"
+    assert table["format"] == 3 and table["model"]["type"] == "rnnsearch"
     assert set(table) == {"format", "model", "data", "training", "search", "text"}
 
 

@@ -140,7 +140,7 @@ def test_the_manifest_is_complete(tmp_path: Path, train: Files) -> None:
     settings = PrepareSettings(TextConfig(hyphens=True, subwords="joint"), merges=9, max_length=7)
     manifest = prepare(settings, tmp_path / "out", train, dev=train)
     assert manifest == read_manifest(tmp_path / "out")
-    assert manifest["format"] == 1
+    assert manifest["format"] == 2
     assert manifest["text"] == {
         "src_language": "en", "tgt_language": "fr", "tokenized": False, "hyphens": True,
         "escape": False, "nfc": False, "punctuation": False, "protected": False,
