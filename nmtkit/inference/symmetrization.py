@@ -38,8 +38,8 @@ def _grow_diag_final_and(forward: set[Link], backward: set[Link]) -> set[Link]:
     """Begin with what both have, and add what one has, in the order of Moses's symal.
 
     Neighbours of links come first, if one of their words has no link yet, until none is left; then
-    links whose words both have none. Links are looked at by target word, a new one in the same scan
-    if it stands behind, else in the next scan.
+    links whose words both have none. A scan visits the links in the order of the target words; it
+    visits a new link that stands behind the current one, too, and the next scan visits the others.
     """
     one, other = ({(target, source) for source, target in links} for links in (forward, backward))
     grown, union = one & other, one | other

@@ -3,8 +3,8 @@
     theta(a) = (1 - a) theta_old + a theta_new
 
 Between a = 0 and 1 what is won on the corrections and what is lost elsewhere do not change alike:
-the loss grows with a power of a, about the third (`bench/NOTEBOOK.md`). Of the points whose loss is
-allowed the one is chosen where the gain less the loss is largest.
+the loss grows with a power of a, about the third (`bench/NOTEBOOK.md`). Among the points whose loss
+is allowed, the one with the largest gain less loss is chosen.
 """
 
 import math
