@@ -62,10 +62,14 @@ def test_links_are_grown(one: set[Link], two: set[Link], expected: list[Link]) -
     assert symmetrize(one, two, GROW) == expected
 
 
+def flip(link: Link) -> Link:
+    return link[1], link[0]
+
+
 def scanned_again(one: set[Link], two: set[Link]) -> list[Link]:
     """Return the links of grow-diag-final-and as symal finds them: by scans of all links so far.
 
-    A scan goes by target word, then by source word, and meets the new links that stand behind.
+    A scan visits the links in the order of target words, also new ones that stand behind.
     """
     steps = [(0, -1), (-1, 0), (0, 1), (1, 0), (-1, -1), (1, -1), (-1, 1), (1, 1)]
     links = one & two
@@ -77,14 +81,13 @@ def scanned_again(one: set[Link], two: set[Link]) -> list[Link]:
     size = -1
     while size < len(links):
         size, place = len(links), (-1, -1)
-        while behind := [link for link in links if link[::-1] > place]:
-            source, target = min(behind, key=lambda link: link[::-1])
-            place = (target, source)
+        while behind := [flipped for flipped in map(flip, links) if flipped > place]:
+            target, source = place = min(behind)
             for right, down in steps:
                 near = (source + right, target + down)
                 if near in one | two and has_room(near):
                     links = links | {near}
-    for link in [*sorted(one, key=lambda link: link[::-1]), *sorted(two, key=lambda x: x[::-1])]:
+    for link in [*sorted(one, key=flip), *sorted(two, key=flip)]:
         if all(link[0] != source and link[1] != target for source, target in links):
             links = links | {link}
     return sorted(links)
