@@ -118,9 +118,13 @@ class Planner:
             largest = LARGE_BATCH if self._device.type == "cpu" else LARGE_ACCELERATOR_BATCH
             return BatchLimits(largest=largest, accumulated=accumulated)
         if config.data.batch_unit == "sentences":
-            tokens = size * self.figures.tgt_tokens / max(self.figures.pairs, 1)
-            size = max(round(tokens / FILLED), 1)
+            size = max(round(size * self._pair_size), 1)
         return BatchLimits(size, size, accumulated)
+
+    @property
+    def _pair_size(self) -> float:
+        """Target tokens that a pair takes in a batch, padding counted."""
+        return max(self.figures.tgt_tokens, 1) / (FILLED * max(self.figures.pairs, 1))
 
     def _possible_sizes(self) -> list[int]:
         """Return the sizes to choose from: one, if a setting asks for it."""
@@ -211,6 +215,8 @@ class Planner:
         """
         parts = {"training": {"batch_parts": batch_parts or self.batch_parts}}
         table = merge_tables(merge_tables(recipe_table(RECIPE), plan.settings()), parts)
+        if self._overrides.get("data", {}).get("batch_unit") == "sentences":
+            table["data"]["batch_size"] = max(round(plan.batch_size / self._pair_size), 1)
         config = self._with_overrides(table)
         if not config.training.dev_bleu:
             return config

@@ -11,7 +11,7 @@ import torch
 from nmtkit.config import Config
 from nmtkit.models.precision import multiplies_bfloat16
 from nmtkit.training import planning
-from nmtkit.training.plan import SIZES, after_start
+from nmtkit.training.plan import FILLED, SIZES, after_start
 from nmtkit.training.planning import MAX_SLOWDOWN, Planner
 from nmtkit.training.speed import Speed
 
@@ -206,6 +206,17 @@ def test_a_plan_says_what_was_asked_for(prepared: Path, machine: list[Config]) -
     planner = Planner(prepared, HOUR, overrides, device="cpu")
     first, second, _ = planner.describe(planner.plan())
     assert "batches of 40 sentences," in first and "in the last 12m the" in second
+
+
+def test_batches_counted_in_sentences_have_as_many_tokens_as_others(
+    prepared: Path, machine: list[Config]
+) -> None:
+    """The number of tokens was taken for that of sentences."""
+    planner = Planner(prepared, HOUR, ["data.batch_unit=sentences"], device="cpu")
+    plan = planner.plan()
+    sentences = planner.settings(plan).data.batch_size
+    assert 6 * sentences == pytest.approx(FILLED * plan.batch_size, abs=6)
+    assert f"batches of {sentences} sentences," in planner.describe(plan)[0]
 
 
 def test_an_old_name_of_a_setting_is_warned_of_once(
