@@ -281,6 +281,10 @@ def test_the_result_has_the_figures_of_the_whole_training(prepared, tmp_path):
     assert second.dev_bleu == [row["dev_bleu"] for row in rows if row["best"]][-1]
     assert second.seconds > first.seconds > 0
     assert trained(6) == second  # which was finished
+    for row in rows:
+        row["update"] -= 1  # as if none of them had chosen the best parameters
+    (tmp_path / "model" / "metrics.jsonl").write_text("".join(f"{json.dumps(r)}\n" for r in rows))
+    assert trained(6).dev_bleu is None
 
 
 def test_unmeasured_figures_of_the_result_are_none(prepared, tmp_path):
