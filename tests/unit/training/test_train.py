@@ -36,7 +36,8 @@ from nmtkit.training.metrics_logger import MetricsLogger
 from nmtkit.training.settings import describe_settings, make_config
 from nmtkit.training.train import train
 from nmtkit.training.trainer import Trainer
-from tests.integration.test_full_disk import full_disk
+from tests.full_disk import full_disk
+from tests.training_metrics import metrics
 
 WORDS = ["alpha", "beta", "gamma", "delta", "epsilon"]
 TEXT = {"src_language": "en", "tgt_language": "fr", "tokenized": True}
@@ -51,7 +52,6 @@ SMALL = [
     "training.validate_every=2",
     "training.dev_beam=2",
 ]
-TIMES = {"seconds", "words_per_second"}
 
 
 def lines(count, step):
@@ -93,11 +93,6 @@ def run(prepared, tmp_path):
 
 def contents(folder):
     return {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
-
-
-def metrics(folder):
-    rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-    return [{key: value for key, value in row.items() if key not in TIMES} for row in rows]
 
 
 def assert_same_training(expected, actual):
