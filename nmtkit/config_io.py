@@ -131,12 +131,14 @@ def override_strings(settings: Mapping[str, object]) -> list[str]:
 
 
 def warn_of_old_names(renamed: Mapping[str, str]) -> None:
-    """Log a warning for each setting that was given by its old name.
+    """Log one warning for all settings that were given by their old names.
 
     :param renamed: old name -> new name, from `rename_settings`.
     """
-    for old, new in renamed.items():
-        log.warning("%s is now called %s; a later version will not read the old name", old, new)
+    if renamed:
+        names = ", ".join(f"{old} is now called {new}" for old, new in renamed.items())
+        plural = "s" if len(renamed) > 1 else ""
+        log.warning("%s; a later version will not read the old name%s", names, plural)
 
 
 def write_toml(config: Config) -> str:

@@ -1,7 +1,7 @@
 """XLIFF 1.2 and 2.x: units without a translation get one, with the state that says so."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import ClassVar
@@ -87,7 +87,9 @@ class _Units(Units):
         signs: Sequence[str] = SIGNS_IN_XML
         if section := _SECTION.fullmatch(text):
             before, text, after = section.groups()
-            write, syntax = partial(_in_section, write, before, after), syntax_of(text)
+            writable = partial(self._xml.encoding.writable, references=True)
+            write = partial(_in_section, write, writable, before, after)
+            syntax = syntax_of(text)
             signs = ("&",)
         else:
             text = without_sections(text)
@@ -253,11 +255,24 @@ def _is_page(element: XmlElement | None) -> bool:
 
 
 def _in_section(
-    write: Write, before: str, after: str, translation: str, inner: Sequence[Edit]
+    write: Write,
+    writable: Callable[[str], str],
+    before: str,
+    after: str,
+    translation: str,
+    inner: Sequence[Edit],
 ) -> Iterable[Edit]:
     """Return the edits of a translation whose source stands in a CDATA section.
 
-    :param before, after: whitespace around the section.
+    A section has no references: characters that the encoding lacks stand between two sections.
+
+    :param writable: writes such characters as references. before, after: whitespace around the
+        section.
     """
+
+    def in_section(found: re.Match[str]) -> str:
+        return found[0] if writable(found[0]) == found[0] else f"]]>{found[0]}<![CDATA["
+
     text = translation.replace("]]>", "]]]]><![CDATA[>")
+    text = re.sub(r"[^\0-\x7f]", in_section, text)
     return write(f"{before}<![CDATA[{text}]]>{after}", inner)

@@ -58,6 +58,9 @@ log = logging.getLogger("nmtkit")
 MIN_LINES_PER_CORE = 8
 """Minimum number of lines per core; with fewer lines in a window, fewer cores are used."""
 
+SAMPLES_TOGETHER = 16
+"""Samples of a line beyond which fewer lines are read and searched together."""
+
 
 class Translator:
     """Translates with one model, or with several that have the same target vocabulary.
@@ -365,6 +368,8 @@ class Translator:
         """
         translator = self.with_search(**search) if search else self
         translator = translator.with_features(None)  # which are of what search finds
+        lines_together = self._batch_size * SAMPLES_TOGETHER // max(n, SAMPLES_TOGETHER)
+        translator._batch_size = max(lines_together, 1)
         from nmtkit.search.sampling import SamplingConfig  # translating starts faster without it
 
         sampling = SamplingConfig(temperature, top_k, top_p)
@@ -390,13 +395,13 @@ class Translator:
 
         :param searcher: reads windows, and makes translations of hypotheses.
         :param find: returns the hypotheses of a window's batches, in their order.
-        :param copies: number of empty translations for a line without words.
+        :param copies: number of samples of each line.
         """
         pairs = windows_with_prefixes(lines, self.window * process_group.size, prefixes)
         for shard in process_group.shards(pairs):
             done = self.lines_done.begin(shard.first, len(shard.items))
             window = searcher.read(shard.items, shard.first, tokenized, done)
-            shares = self._share_among_cores(window.sources)
+            shares = self._share_among_cores(window.sources, copies)
             with one_thread_if(len(window.lines) == 1):
                 hypotheses = _on_all_cores(
                     [functools.partial(find, window, batches) for batches in shares]
@@ -441,13 +446,16 @@ class Translator:
         vars(translator).pop("_alternatives_finder", None)  # knows the settings
         return translator
 
-    def _share_among_cores(self, sources: Sequence[SourceTokens]) -> list[Batches]:
-        """Divide the sentences that have words among the cores, and into batches."""
+    def _share_among_cores(self, sources: Sequence[SourceTokens], copies: int = 1) -> list[Batches]:
+        """Divide the sentences that have words among the cores, and into batches.
+
+        :param copies: samples of each line, which take longer than one translation.
+        """
         on_cpu = all(member.device.type == "cpu" for member in self._ensemble.members)
         cores = torch.get_num_threads() if on_cpu else 1
         size = self._batch_size * (2 if self.search.beam == 1 else 1)
         lengths = [len(tokens[0]) for tokens in sources]
-        return share_batches(lengths, cores, MIN_LINES_PER_CORE, size)
+        return share_batches(lengths, cores, max(MIN_LINES_PER_CORE // copies, 1), size)
 
 
 def _prefix_finder(ensemble: Ensemble) -> "PrefixFinder":

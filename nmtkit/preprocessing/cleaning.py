@@ -10,7 +10,7 @@ from nmtkit.config import TextConfig
 from nmtkit.io.lines import decode_lines
 from nmtkit.preprocessing.duplicates import DigestSet, GroupedDigests, digest, near_digest
 from nmtkit.preprocessing.leakage import RULE as LEAK
-from nmtkit.preprocessing.leakage import LeakCounts, load_index
+from nmtkit.preprocessing.leakage import Leak, load_index
 from nmtkit.preprocessing.rules import RULES, LinePair, broken_rule, repeating_lines
 from nmtkit.preprocessing.settings import CleaningSettings, PrepareSettings
 from nmtkit.preprocessing.tally import MAX_SAMPLE_CHARACTERS, Sample, Tally, compress_rows
@@ -72,7 +72,7 @@ class CleanedBlock:
     dropped: number of dropped pairs by rule.
     replaced: number of lines that are not UTF-8 and are kept with U+FFFD.
     tally: what the report says about the block.
-    leaks: numbers of pairs that also stand in dev and test sets.
+    leaks: where pairs also stand in dev and test sets, by their index in the block.
     """
 
     corpus: int = 0
@@ -88,7 +88,7 @@ class CleanedBlock:
     dropped: Counter[str] = field(default_factory=Counter)
     replaced: int = 0
     tally: Tally = field(default_factory=Tally)
-    leaks: LeakCounts = field(default_factory=LeakCounts)
+    leaks: dict[int, Leak] = field(default_factory=dict)
 
     def set_lines(self, src: list[str], tgt: list[str]) -> None:
         """Set the lines of the kept pairs."""
@@ -143,6 +143,7 @@ class DuplicateFilter:
             if rule:
                 lines = (side[index].decode("utf-8", "replace") for side in sides)
                 dropped[rule].append(("", raw.files[0], raw.numbers[index], *lines))
+                block.leaks.pop(index, None)
         rows = b""
         for rule, pairs in dropped.items():
             block.dropped[rule] += len(pairs)
@@ -257,7 +258,7 @@ class _Cleaner:
         leak = self._index.find(src, tgt) if self._index else None
         if leak is None:
             return "", ""
-        self._block.leaks.add(leak)
+        self._block.leaks[index] = leak
         if leak.drops(self._raw.settings.leakage):
             return LEAK, leak.where()
         shown = src[:MAX_SAMPLE_CHARACTERS], tgt[:MAX_SAMPLE_CHARACTERS]

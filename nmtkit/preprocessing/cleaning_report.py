@@ -48,7 +48,8 @@ class CleaningReport:
         assert self._stream is not None
         self._stream.write(block.tally.rows)
         self.tally.add(block.tally)
-        self.leaks.update(block.leaks)
+        for leak in block.leaks.values():
+            self.leaks.add(leak)
 
     def finish(self) -> None:
         """Write the page, and warn of leakage."""

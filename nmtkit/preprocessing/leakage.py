@@ -126,10 +126,6 @@ class LeakCounts:
         for kind, names in enumerate(leak):
             self._counts.update((name, kind) for name in names)
 
-    def update(self, other: "LeakCounts") -> None:
-        """Add the numbers of another block."""
-        self._counts.update(other._counts)
-
     def rows(self) -> list[tuple[str, tuple[int, int, int]]]:
         """Return the numbers of pairs, source sides and target sides, by the set's name."""
         names = dict.fromkeys(name for name, _ in sorted(self._counts))

@@ -13,6 +13,7 @@ from nmtkit.serve.channel import Channel
 from nmtkit.serve.errors import JobCancelled, RequestError
 from nmtkit.serve.fields import clean
 from nmtkit.serve.job import Job, LineResult, Pair
+from nmtkit.serve.languages import load_identifier
 from nmtkit.serve.lines import count_lines, joined_text, split_text
 from nmtkit.serve.service import Service
 from nmtkit.serve.task import Task
@@ -40,12 +41,12 @@ class MarianWebSocket:
         async with Channel(socket) as channel:
             try:
                 fields = dict(socket.query_params)
-                pair = pair_of_query(service, fields)
+                await pair_of_query(service, fields)  # one that is not there is refused at once
                 task = service.task(fields, Task())
                 async for text in channel.messages():
                     with service.answer():
                         client = service.admit(socket, fields)
-                        answer = await self._answer(channel, clean(text), pair, task, client)
+                        answer = await self._answer(channel, clean(text), fields, task, client)
                         await channel.send(answer)
             except RequestError as error:
                 await channel.refuse(error)
@@ -53,24 +54,27 @@ class MarianWebSocket:
                 return
 
     async def _answer(
-        self, channel: Channel, text: str, pair: Pair, task: Task, client: str
+        self, channel: Channel, text: str, fields: dict[str, str], task: Task, client: str
     ) -> str:
         """Return the translations of the lines of a message."""
         lines, endings = split_text(text)
         self._service.check_size([text], count_lines(text))
+        pair = await pair_of_query(self._service, fields, text)
         job = self._service.engine.submit(pair, lines, task, client)
         results = await results_while_open(channel, job)
         return joined_text((line["text"] for line in results), endings)
 
 
-def pair_of_query(service: Service, fields: dict[str, str]) -> Pair:
+async def pair_of_query(service: Service, fields: dict[str, str], text: str = "") -> Pair:
     """Return the pair that a query names, or the first one.
 
+    :param text: by which the language is detected if the query asks for it.
     :raises RequestError: there is no such model.
     """
     source, target = service.languages.pairs[0]
     source, target = fields.get("source", source), fields.get("target", target)
-    return service.languages.pair(source, target)[0]
+    await load_identifier(source)
+    return service.languages.pair(source, target, text)[0]
 
 
 async def results_while_open(channel: Channel, job: Job) -> list[LineResult]:

@@ -195,7 +195,7 @@ def _prefixes(message: dict[str, Any], count: int) -> list[str] | None:
     """Return the prefix of each line: the lines of the field, as many as there are."""
     if message.get("prefix") in (None, ""):
         return None
-    prefixes = text_field(message, "prefix").split("\n")
+    prefixes, _ = split_text(text_field(message, "prefix"))
     if len(prefixes) > count:
         raise RequestError(400, f"the prefix has {len(prefixes)} lines, the text {count}")
     return prefixes + [""] * (count - len(prefixes))

@@ -72,9 +72,9 @@ class XmlRpc:
             raise RequestError(400, "the method is translate, with a struct that has a text")
         query = dict(request.query_params)
         client = service.admit(request, {**query, **fields})
-        pair = pair_of_query(service, query)
         text = " ".join(clean(fields["text"]).split("\n"))  # mosesserver translates one line
         service.check_size([text], 1)
+        pair = await pair_of_query(service, query, text)
         n_best = number_field(fields, "nbest", service.limits.alternatives)
         wants = {name for name in ("align", "word-align") if name in fields}
         task = Task(alternatives=max(n_best - 1, 0), details=bool(wants))

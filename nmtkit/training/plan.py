@@ -115,7 +115,7 @@ COOLDOWN_SHARE = 0.4
 class CorpusFigures(NamedTuple):
     """Size of the training data.
 
-    pairs: sentence pairs. src_tokens, tgt_tokens: tokens of an epoch, `</s>` counted.
+    pairs: sentence pairs. src_tokens, tgt_tokens: their tokens, `</s>` counted.
     src_words, tgt_words: sizes of the vocabularies. dev_tokens: target tokens of the dev set.
     draws_words: the softmax of a large vocabulary may be over drawn words. The host draws them, so
     that on a GPU that computes batches by CUDA graphs it is over all words.
@@ -280,7 +280,7 @@ class Plan:
 
     @property
     def epochs(self) -> float:
-        """Number of epochs."""
+        """Number of epochs, in which each pair is used once, whatever the weight of its corpus."""
         return self.tokens / max(self.figures.tgt_tokens, 1)
 
     @property

@@ -1,5 +1,6 @@
 """Making the plan of a training: figures of its corpus, the speed of this machine, the settings."""
 
+import itertools
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,6 +8,8 @@ from pathlib import Path
 from nmtkit.config import Config, parse_config
 from nmtkit.config_io import Table, merge_tables, recipe_table
 from nmtkit.data.corpus import Corpus
+from nmtkit.data.manifest import corpus_segments, read_manifest
+from nmtkit.data.sampling import Segment
 from nmtkit.durations import format_duration
 from nmtkit.errors import counted
 from nmtkit.model_folder import find_device, shortlists
@@ -74,6 +77,19 @@ def corpus_figures(
     return CorpusFigures(len(corpus), *tokens, len(src), len(tgt), len(dev.tgt.ids))
 
 
+def epoch_tokens(corpus: Corpus, segments: Sequence[Segment]) -> float:
+    """Return the target tokens of an epoch.
+
+    :param segments: pairs and weight of each corpus; empty if all weights are 1.
+    """
+    if not segments:
+        return len(corpus.tgt.ids)
+    ends = itertools.accumulate((pairs for pairs, _ in segments), initial=0)
+    offsets = [int(corpus.tgt.offsets[end : end + 1][0]) for end in ends]
+    parts = zip(segments, itertools.pairwise(offsets), strict=True)
+    return sum(weight * (stop - start) for (_, weight), (start, stop) in parts)
+
+
 class Planner:
     """Plans trainings on a prepared folder.
 
@@ -101,6 +117,8 @@ class Planner:
         self._has_graphs = self._device.type == "cuda" and config.training.cuda_graphs
         figures = corpus_figures(self._corpus, dev, (src, tgt))
         self.figures = figures._replace(draws_words=not self._has_graphs)
+        segments = corpus_segments(read_manifest(prepared), prepared)
+        self._epoch_tokens = epoch_tokens(self._corpus, segments)
         self._turns = TURNS_WITH_GRAPHS if self._has_graphs else TURNS
         self._limits = self._batch_limits(config)
         self.bfloat16_speed: SpeedModel | None = None
@@ -118,9 +136,13 @@ class Planner:
             largest = LARGE_BATCH if self._device.type == "cpu" else LARGE_ACCELERATOR_BATCH
             return BatchLimits(largest=largest, accumulated=accumulated)
         if config.data.batch_unit == "sentences":
-            tokens = size * self.figures.tgt_tokens / max(self.figures.pairs, 1)
-            size = max(round(tokens / FILLED), 1)
+            size = max(round(size * self._pair_size), 1)
         return BatchLimits(size, size, accumulated)
+
+    @property
+    def _pair_size(self) -> float:
+        """Target tokens that a pair takes in a batch, padding counted."""
+        return max(self.figures.tgt_tokens, 1) / (FILLED * max(self.figures.pairs, 1))
 
     def _possible_sizes(self) -> list[int]:
         """Return the sizes to choose from: one, if a setting asks for it."""
@@ -211,6 +233,8 @@ class Planner:
         """
         parts = {"training": {"batch_parts": batch_parts or self.batch_parts}}
         table = merge_tables(merge_tables(recipe_table(RECIPE), plan.settings()), parts)
+        if self._overrides.get("data", {}).get("batch_unit") == "sentences":
+            table["data"]["batch_size"] = max(round(plan.batch_size / self._pair_size), 1)
         config = self._with_overrides(table)
         if not config.training.dev_bleu:
             return config
@@ -255,11 +279,15 @@ class Planner:
             f" {config.data.batch_unit}{_in_parts(config)},"
             f" learning rate {config.training.learning_rate:g}{_in_bfloat16(config)}",
             f"this machine trains {tokens_per_second:,.0f} tokens/s of it: about"
-            f" {counted(plan.updates, 'update')}, {plan.epochs:.1f} epochs; in the last"
+            f" {counted(plan.updates, 'update')}, {self._epochs(plan):.1f} epochs; in the last"
             f" {format_duration(config.training.cooldown_share * self.seconds)} the learning rate"
             " falls to 0",
-            f"twice the time: {double.size} units, {double.epochs:.1f} epochs{gain_text}",
+            f"twice the time: {double.size} units, {self._epochs(double):.1f} epochs{gain_text}",
         ]
+
+    def _epochs(self, plan: Plan) -> float:
+        """Return the number of epochs of a plan, in which each corpus has its weight."""
+        return plan.tokens / max(self._epoch_tokens, 1)
 
     def warnings(self, plan: Plan) -> list[str]:
         """Return what keeps a plan from making good use of the time."""

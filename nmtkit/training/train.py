@@ -25,8 +25,9 @@ from nmtkit.data.corpus import Corpus
 from nmtkit.data.manifest import corpus_segments, read_manifest
 from nmtkit.errors import ConfigError, NmtkitError, OutputError, counted
 from nmtkit.io.atomic import remove_folder
-from nmtkit.io.parameters import copy_parameters
+from nmtkit.io.parameters import copy_parameters, read_metadata
 from nmtkit.model_folder import (
+    BEST_PARAMETERS,
     build_model,
     find_device,
     read_config,
@@ -67,7 +68,7 @@ class TrainingResult:
     updates: number of updates.
     best_dev_cost: lowest dev cost per token, natural log; None before the first validation.
     dev_bleu, dev_chrf: of the validation that chose `params.best`, in percent; None if not
-        measured.
+        measured, or no longer in `metrics.jsonl`.
     seconds: time of the training, over all runs; starting and validations count.
     """
 
@@ -269,11 +270,17 @@ def _record_schedule(folder: Path, config: Config, schedule: Schedule) -> None:
 
 
 def _training_result(trainer: Trainer, folder: Path) -> TrainingResult:
-    """Return the figures of a training; BLEU is None if metrics.jsonl cannot be read."""
+    """Return the figures of a training.
+
+    BLEU is None if metrics.jsonl cannot be read, or lacks the best validation: that of a cooldown
+    before which the training went back.
+    """
     bleu = chrf = None
     with contextlib.suppress(NmtkitError):
-        best = [point for point in read_curve(folder).validation if point.best]
-        bleu, chrf = (best[-1].bleu, best[-1].chrf) if best else (None, None)
+        update = read_metadata(folder / BEST_PARAMETERS).update  # 0 if nmtkit 0.1 wrote them
+        for point in read_curve(folder).validation:
+            if point.best and update in (0, point.update):
+                bleu, chrf = point.bleu, point.chrf
     progress = trainer.progress
     return TrainingResult(
         folder, progress.updates, progress.best_cost, bleu, progress.seconds, chrf

@@ -8,6 +8,7 @@ import pytest
 
 from nmtkit.io.calibration_record import read_calibration, write_calibration
 from nmtkit.io.folder_files import CALIBRATION_FILE
+from nmtkit.io.parameters import read_parameters, write_parameters
 
 LINES = ["one two", "", "three four five", "zero", "seven seven eight"]
 TEXT = "".join(f"{line}\n" for line in LINES)
@@ -102,6 +103,18 @@ def test_other_parameters_make_it_stale(folder, nmtkit):
     result = nmtkit("translate", "-m", folder, "--confidence", input="one\n", status=1)
     assert f"calibration.json: stale: {problem}" in result.stderr and result.stdout == ""
     assert nmtkit("translate", "-m", folder, input="one\n").stderr == ""
+
+
+def test_the_parameters_that_are_asked_for_are_calibrated(model, corpus, nmtkit, tmp_path):
+    folder = shutil.copytree(model, tmp_path / "model")
+    last = folder / "params.last.safetensors"
+    write_parameters(last, {name: value / 2 for name, value in read_parameters(last).items()})
+    files = corpus / "train.en", corpus / "train.fr"
+    nmtkit("calibrate", folder, "--dev", *files, "--params", "last")
+    command = "translate", "-m", folder, "--confidence", "--params"
+    assert nmtkit(*command, "last", input="one\n").stdout.count("\t") == 1
+    result = nmtkit(*command, "best", input="one\n", status=1)
+    assert "stale: the parameters have changed since" in result.stderr
 
 
 def test_damage_is_found(folder, nmtkit):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file
 
-from tests.unit.training.test_train import metrics
+from tests.training_metrics import metrics
 
 SIX_UPDATES = ["--set", "training.max_updates=6", "--set", "training.validate_every=3"]
 NMTKIT = [sys.executable, "-m", "nmtkit"]

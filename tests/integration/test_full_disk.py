@@ -4,14 +4,14 @@ A limit on file sizes simulates the full disk: writing beyond it fails for any u
 system.
 """
 
-import contextlib
 import os
-import resource
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from click.testing import Result
+
+from tests.full_disk import full_disk
 
 pytestmark = pytest.mark.time_limit(90)
 
@@ -60,17 +60,6 @@ def paths(tmp_path: Path, corpus: Path, model: Path, language_model: Path) -> di
 
 def fill_in(arguments: list[str], paths: dict[str, Path]) -> list[str]:
     return [word.format(**paths) for word in arguments]
-
-
-@contextlib.contextmanager
-def full_disk(size: int) -> Iterator[None]:
-    """Let writes fail that make a file larger than `size` bytes."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def assert_one_error_line(result: Result, message: str) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.test_docs import ROOT, blocks_of
+from tests.integration.document_blocks import ROOT, blocks_of
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 

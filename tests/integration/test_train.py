@@ -12,7 +12,7 @@ from nmtkit.config import parse_config
 from nmtkit.config_io import read_toml, recipe_names
 from nmtkit.model_folder import read_config
 from nmtkit.training.settings import make_config
-from tests.unit.training.test_train import metrics
+from tests.training_metrics import metrics
 
 RECIPES = recipe_names()
 LANGUAGE_MODELS = ["cslm"]

@@ -74,6 +74,18 @@ def test_old_names_are_read_with_a_warning(tmp_path, caplog, old):
         assert message.startswith(f"{old} is now called {new}; ")
 
 
+def test_all_old_names_of_a_file_are_warned_of_together(tmp_path, caplog):
+    path = tmp_path / "config.toml"
+    path.write_text("[training]\nkeep = 5\nstop_on = 'cost'\n", encoding="utf-8")
+    make_config(config_file=path)
+    [message] = caplog.messages
+    assert sorted(message.partition("; ")[0].split(", ")) == [
+        "training.keep is now called training.keep_checkpoints",
+        "training.stop_on is now called training.early_stopping_metric",
+    ]
+    assert message.endswith("; a later version will not read the old names")
+
+
 @pytest.mark.parametrize("old", RENAMED_SETTINGS)
 def test_new_names_give_no_warning(caplog, old):
     recipe, value = OLD_VALUES[old]

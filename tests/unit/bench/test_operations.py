@@ -29,7 +29,7 @@ from nmtkit.models.grconv import GrConvConfig
 from nmtkit.models.phrase_rnn import PhraseRNNConfig
 from nmtkit.models.rnnenc import RNNencConfig
 from nmtkit.models.rnnsearch import RNNsearchConfig
-from tests.unit.models.test_work import Work, never_onednn  # noqa: F401 (a fixture)
+from tests.unit.models.counted_work import Work, never_onednn  # noqa: F401 (a fixture)
 
 Matrix = npt.NDArray[np.float64]
 

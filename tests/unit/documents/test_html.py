@@ -9,8 +9,8 @@ from nmtkit.documents.formats import parse_document
 from nmtkit.inference.document import translate_document
 from nmtkit.inference.markup_translator import MarkupTranslator
 from nmtkit.text.markup import MarkedText
+from tests.unit.documents.sample_texts import PAGE
 from tests.unit.documents.stand_ins import StandIn, copied, translated
-from tests.unit.documents.test_laws import PAGE
 
 
 def sources(text: str) -> list[str]:

@@ -9,23 +9,9 @@ from hypothesis import strategies as st
 from nmtkit.documents.formats import FORMATS
 from nmtkit.errors import ConfigError, NmtkitError
 from nmtkit.text.sentences import Lines, find_sentences
+from tests.unit.documents.sample_texts import PAGE, SUBTITLES
 from tests.unit.documents.stand_ins import copied, translated
 
-PAGE = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>Help &amp; more</title>
-<style>p { color: red }</style><script>var a = "<p>no</p>";</script></head>
-<body class=x>
- <h1>How  to <em>start</em></h1>
- <p>Press <kbd>Ctrl</kbd>+<kbd>S</kbd> to save <img src=a.png alt="A floppy disk" /> it. Then
-   close <a href="x.html" title='Go "on"'>the window</a>; that is all.<br>
-   The end</p>
- <ul><li>One<li>Two <code>x = 1</code> three</ul>
- <pre>keep  this</pre><p translate=no>Nope</p><div class="a notranslate">No</div>
- <input placeholder=Search> <textarea placeholder="Write">keep</textarea>
- <![CDATA[ x ]]><?php echo 1 ?><!-- A comment -->
- <table><tr><td>10&nbsp;km</td><td>&Uuml;ber &#x26; &unknown; </td></tr></table>
-</body></html>
-"""
 PROSE = """---
 title: keep
 ---
@@ -64,21 +50,6 @@ keep html
 [ref]: http://x.org
 ![alt text](img.png) and ***both*** and snake_case_word 5 * 3.
 """  # noqa: W291
-SUBTITLES = """1
-00:00:01,000 --> 00:00:02,000
-{\\an8}I think that
-you know <i>this</i>
-
-2
-00:00:02,000 --> 00:00:03,500 X1:1
-and go on with it.
-Bye now!
-
-3
-00:00:04,000 --> 00:00:05,000
-- Hello.
-- Who are you?
-"""
 TABLE = "id\ttext\n1\tHello you. And me.\n\n3\n"
 SAMPLES = {"html": PAGE, "md": PROSE, "srt": SUBTITLES, "tsv": TABLE}
 

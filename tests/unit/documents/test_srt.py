@@ -9,8 +9,8 @@ from nmtkit.documents.inline import subtitle_pieces
 from nmtkit.documents.srt import balanced_lines
 from nmtkit.inference.document import translate_document
 from nmtkit.text.markup_pieces import find_partners
+from tests.unit.documents.sample_texts import SUBTITLES
 from tests.unit.documents.stand_ins import StandIn, copied, translated
-from tests.unit.documents.test_laws import SUBTITLES
 
 
 def test_times_and_numbers_stay() -> None:

@@ -178,6 +178,15 @@ def test_elements_come_back_once_whatever_the_words_are(text: str) -> None:
         ElementTree.fromstring(result)
 
 
+def test_characters_that_the_encoding_lacks_stand_outside_of_a_section() -> None:
+    """They became references, which are none in a section."""
+    text = '<?xml version="1.0" encoding="ISO-8859-1"?><xliff xmlns="u"><file><body>'
+    text += "<trans-unit><source><![CDATA[One two]]></source></trans-unit></body></file></xliff>"
+    changed = translated(text, "xliff", {"One": "\xe7uvre\u0153", "two": "\xe9"}.__getitem__).data
+    assert targets(changed.decode("latin-1")) == ["\xe7uvre\u0153 \xe9"]
+    assert b"<![CDATA[\xe7uvre]]>&#339;<![CDATA[ \xe9]]>" in changed
+
+
 @pytest.mark.parametrize("text", [FIRST, SECOND])
 def test_the_second_time_nothing_changes(text: str) -> None:
     once = translated(text, "xliff", copied).data

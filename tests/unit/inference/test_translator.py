@@ -341,6 +341,15 @@ def test_samples_depend_on_the_seed_and_the_line_number(translator, make_model):
     assert tokens != other_tokens
 
 
+def test_with_many_samples_fewer_lines_are_read_together(make_model):
+    """A thousand samples of a thousand lines were held in memory."""
+    translator = Translator(Ensemble((make_model(1),)), batch_size=2)
+    for n, read in ((16, 32), (64, 16)):
+        lines = iter(random_lines(40))
+        assert len(next(translator.sample(lines, n=n))) == n
+        assert len(list(lines)) == 40 - read
+
+
 def test_a_line_of_two_thousand_words_is_translated_among_others(translator):
     short = translator.with_search(max_length_ratio=0.02, beam=2)
     results = list(short.translate(["a b", "c d " * 1000, "e"]))

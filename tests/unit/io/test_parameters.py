@@ -30,12 +30,7 @@ from nmtkit.io.parameters import (
     tensors_sha256,
     write_parameters,
 )
-
-
-def same(model, other):
-    return all(
-        torch.equal(a, b) for a, b in zip(model.parameters(), other.parameters(), strict=True)
-    )
+from tests.unit.same_parameters import same
 
 
 def test_parameters_round_trip(tmp_path):

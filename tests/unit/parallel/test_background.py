@@ -2,9 +2,7 @@
 
 import os
 import signal
-import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +10,7 @@ import pytest
 
 from nmtkit.errors import DataError, NmtkitError
 from nmtkit.parallel.background import BackgroundWorker
+from tests.unit.parallel.worker_ends import assert_worker_ends_with, gone
 
 HOLDER = """
 import time
@@ -68,28 +67,6 @@ def test_a_killed_worker_is_reported() -> None:
         for _ in range(2):
             worker.result()
             worker.submit(1)
-
-
-def gone(pid: int) -> bool:
-    """Return whether a process has ended, perhaps unnoticed by its parent."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().split(")")[1].split()[0] == "Z"
-    except FileNotFoundError:
-        return True
-
-
-def assert_worker_ends_with(holder_code: str) -> None:
-    """Kill a process that prints its worker's id, and wait for the worker's end."""
-    holder = subprocess.Popen([sys.executable, "-c", holder_code], stdout=subprocess.PIPE)
-    assert holder.stdout is not None
-    pid = int(holder.stdout.readline())
-    assert not gone(pid)
-    holder.kill()
-    holder.communicate()
-    deadline = time.monotonic() + 20
-    while not gone(pid) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert gone(pid)
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")

@@ -9,7 +9,7 @@ import pytest
 
 from nmtkit.errors import NmtkitError
 from nmtkit.parallel.forked_worker import ALIGNMENT, ForkedWorker, shared_tensors
-from tests.unit.parallel.test_background import assert_worker_ends_with, gone
+from tests.unit.parallel.worker_ends import assert_worker_ends_with, gone
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are used on Linux only")
 

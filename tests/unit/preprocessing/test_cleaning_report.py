@@ -91,6 +91,11 @@ def test_leakage_is_reported_and_dropped_on_request(
     assert not (tmp_path / "out" / "leakage.json").exists()
 
 
+def test_leakage_of_duplicates_that_are_dropped_does_not_count(tmp_path: Path) -> None:
+    manifest = run(tmp_path, "out", near_dedup="src")
+    assert manifest["leakage"] == {"dev": {"pairs": 1, "src": 1, "tgt": 1}}
+
+
 @pytest.mark.parametrize(
     ("names", "told", "option"),
     [

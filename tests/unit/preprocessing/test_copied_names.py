@@ -10,7 +10,7 @@ from nmtkit.errors import ConfigError
 from nmtkit.preprocessing.api import prepare
 from nmtkit.preprocessing.corpora import TrainingCorpus
 from nmtkit.text.names import PLACEHOLDERS
-from tests.unit.preprocessing.test_prepare_corpora import write
+from tests.unit.preprocessing.bitexts import write
 
 TOWNS = ["Bern", "Lund", "Graz", "Bari", "Oslo", "Metz"]
 

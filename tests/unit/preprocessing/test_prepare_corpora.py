@@ -14,15 +14,9 @@ from nmtkit.preprocessing.prepare import prepare
 from nmtkit.preprocessing.settings import PrepareSettings
 from nmtkit.preprocessing.shortlists import write_shortlists
 from nmtkit.text.subword.bpe import undo_bpe
+from tests.unit.preprocessing.bitexts import write
 
 JOINT = TextConfig(subwords="joint")
-
-
-def write(folder: Path, name: str, pairs: list[tuple[str, str]]) -> tuple[Path, Path]:
-    paths = folder / f"{name}.en", folder / f"{name}.fr"
-    for path, lines in zip(paths, zip(*pairs, strict=True), strict=True):
-        path.write_text("".join(f"{line}\n" for line in lines))
-    return paths
 
 
 @pytest.fixture

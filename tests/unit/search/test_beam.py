@@ -12,59 +12,18 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from nmtkit.config import SearchConfig
 from nmtkit.data.batch import pad
 from nmtkit.errors import ConfigError, ModelError
-from nmtkit.models.base import log_probs
 from nmtkit.models.rnnsearch import RNNsearch, RNNsearchConfig
 from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.beam import beam_search, search_batches
 from nmtkit.search.beam_history import score_dtype
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, ModelAveraging
 from nmtkit.search.search_settings import mask_tokens
-from nmtkit.special_symbols import BOS, EOS, UNK
-
-BEAM_MODES = ["shrinking", "bounded"]
+from nmtkit.special_symbols import EOS, UNK
+from tests.unit.search.prefix_probabilities import BEAM_MODES, TeacherForcing, assert_same
 
 
 def settings(**changes):
     return SearchConfig(**{"beam": 3, "stop": "exact", "max_length_ratio": 3.0, **changes})
-
-
-class TeacherForcing:
-    """The probabilities of the next token, averaged over models, of one prefix at a time.
-
-    The state after each prefix is kept and computed only once.
-    """
-
-    def __init__(self, models, source, averaging=EQUAL_WEIGHTS):
-        self.averaging = averaging
-        self.models = [(model, model.encode(*pad([source]))) for model in models]
-        self.steps = {}
-
-    def after(self, prefix):
-        """Return each model's step after a prefix, a tuple."""
-        if prefix not in self.steps:
-            states = (
-                [step.state for step in self.after(prefix[:-1])]
-                if prefix
-                else [model.initial_state(encoded) for model, encoded in self.models]
-            )
-            prev = torch.tensor([[prefix[-1] if prefix else BOS]])
-            self.steps[prefix] = [
-                model.step(prev, state, encoded)
-                for (model, encoded), state in zip(self.models, states, strict=True)
-            ]
-        return self.steps[prefix]
-
-    def log_probs(self, prefix):
-        """Compute log p of the token after a prefix, a list. Shape: [K]."""
-        by_model = [
-            log_probs(model.output_layer(), step.readout)[0, 0]
-            for (model, _), step in zip(self.models, self.after(tuple(prefix)), strict=True)
-        ]
-        weights = torch.tensor(self.averaging.weights or [1.0] * len(by_model)).double()
-        shares = (weights / weights.sum()).unsqueeze(1)
-        if self.averaging.log_linear:
-            return (torch.stack(by_model) * shares).sum(0)
-        return (torch.stack(by_model).exp() * shares).sum(0).log()
 
 
 def limit_of(source, ratio):
@@ -101,11 +60,6 @@ def ranking_score(pair, config):
     """Return the score that ranks a hypothesis."""
     length = (5 + len(pair[0])) / 6 if config.penalty == "wu" else len(pair[0])
     return pair[1] / length**config.length_penalty
-
-
-def assert_same(actual, expected):
-    assert [h.ids for h in actual] == [ids for ids, _ in expected]
-    assert [h.score for h in actual] == pytest.approx([score for _, score in expected])
 
 
 @pytest.mark.parametrize("beam_mode", BEAM_MODES)

@@ -11,7 +11,7 @@ from nmtkit.models.rnnsearch import RNNsearch, RNNsearchConfig
 from nmtkit.search.beam import beam_search
 from nmtkit.search.search_settings import reachable_length, reachable_lengths
 from nmtkit.special_symbols import EOS
-from tests.unit.search.test_beam import BEAM_MODES, TeacherForcing, assert_same
+from tests.unit.search.prefix_probabilities import BEAM_MODES, TeacherForcing, assert_same
 
 STEPS, SRC_LENGTHS, LIMITS = (
     torch.tensor(values)

@@ -5,6 +5,7 @@ import base64
 import json
 import threading
 import time
+import xmlrpc.client
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -63,6 +64,11 @@ def test_text_in_the_target_language_needs_no_model(hosts: FakeHosts, tmp_path) 
             socket.send(json.dumps(request))
             line = json.loads(socket.recv(10))
             assert line["text"] == "Bonjour le monde," and line["detected"] == "fr"
+        with server.socket("/translate?source=auto") as socket:
+            socket.send(text)
+            assert socket.recv(10) == text
+        with xmlrpc.client.ServerProxy(f"{server.url}/RPC2?source=auto") as moses:
+            assert moses.translate({"text": text}) == {"text": " ".join(text.split("\n"))}
         form = {"source": "auto", "target": "fr"}
         file = {"file": ("a.txt", text.encode())}
         answer = server.http.post("/translate_file", data=form, files=file).json()

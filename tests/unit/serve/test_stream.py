@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from nmtkit.serve.stream import _prefixes
 from tests.integration.serving import Running, running
 from tests.unit.serve.fake_hosts import FakeHosts
 
@@ -56,3 +57,7 @@ def test_an_id_comes_back_exactly(hosts: FakeHosts, tmp_path, spelling: str) -> 
         assert {line["id"], done["id"], error["id"]} == {json.loads(f'"{spelling}"')}
         assert line["text"] == "A HOUSE" and done["done"] and error["error"]["status"] == 400
         assert last == {"id": 2, "done": True} and not server.events("bug")
+
+
+def test_prefixes_end_with_their_lines_as_texts_do() -> None:
+    assert _prefixes({"prefix": "un\r\n\r\ndeux"}, 4) == ["un", "", "deux", ""]

@@ -11,7 +11,7 @@ from nmtkit.text.markup import parse_markup
 from nmtkit.text.markup_pieces import Markup
 from nmtkit.text.markup_placement import Aligned, Place, place_elements, write_markup
 from nmtkit.text.word_offsets import word_offsets
-from tests.unit.text.test_atom_placement import aligned
+from tests.unit.text.alignments import aligned
 
 TAGS = st.sampled_from(["<b>", "</b>", "<i>", "</i>", "<br/>", "a", "bc", "x", "d,", " ", " e "])
 lines = st.lists(TAGS, max_size=25).map("".join)

@@ -28,7 +28,7 @@ from nmtkit.training.checkpoint import (
 )
 from nmtkit.training.optimizers import make_optimizer
 from nmtkit.training.progress import Progress
-from tests.unit.io.test_parameters import same
+from tests.unit.same_parameters import same
 
 OPTIMIZERS = ["adadelta", "adam", "sgd"]
 PROGRESS = Progress(

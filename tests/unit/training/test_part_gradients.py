@@ -12,7 +12,7 @@ from nmtkit.models.softmax_sampling import WordSampler
 from nmtkit.training import part_gradients
 from nmtkit.training.part_gradients import possible_parts
 from tests.unit.training.conftest import WORDS
-from tests.unit.training.test_trainer import close, equal, gradients, parameters
+from tests.unit.training.tensors import close, equal, gradients, parameters
 
 DATA = {"batch_size": 4, "batch_unit": "sentences"}
 

@@ -11,7 +11,7 @@ import torch
 from nmtkit.config import Config
 from nmtkit.models.precision import multiplies_bfloat16
 from nmtkit.training import planning
-from nmtkit.training.plan import SIZES, after_start
+from nmtkit.training.plan import FILLED, SIZES, after_start
 from nmtkit.training.planning import MAX_SLOWDOWN, Planner
 from nmtkit.training.speed import Speed
 
@@ -24,6 +24,7 @@ def prepared(tmp_path: Path) -> Path:
     for split, count in (("train", 1000), ("dev", 5)):
         for side in ("src", "tgt"):
             (tmp_path / f"{split}.{side}").write_text("a b c d e\n" * count)
+    (tmp_path / "manifest.json").write_text('{"format": 1, "text": {}}')
     for side in ("src", "tgt"):
         (tmp_path / f"vocab.{side}").write_text("</s>\t1005\n<unk>\t0\na\t1005\nb\t1005\n")
     return tmp_path
@@ -206,6 +207,31 @@ def test_a_plan_says_what_was_asked_for(prepared: Path, machine: list[Config]) -
     planner = Planner(prepared, HOUR, overrides, device="cpu")
     first, second, _ = planner.describe(planner.plan())
     assert "batches of 40 sentences," in first and "in the last 12m the" in second
+
+
+def test_batches_counted_in_sentences_have_as_many_tokens_as_others(
+    prepared: Path, machine: list[Config]
+) -> None:
+    """The number of tokens was taken for that of sentences."""
+    planner = Planner(prepared, HOUR, ["data.batch_unit=sentences"], device="cpu")
+    plan = planner.plan()
+    sentences = planner.settings(plan).data.batch_size
+    assert 6 * sentences == pytest.approx(FILLED * plan.batch_size, abs=6)
+    assert f"batches of {sentences} sentences," in planner.describe(plan)[0]
+
+
+def test_the_weights_of_corpora_count_in_the_number_of_epochs(
+    prepared: Path, machine: list[Config]
+) -> None:
+    """A tenth of the pairs is used three times in an epoch, and the others every second time."""
+    planner = Planner(prepared, HOUR, device="cpu")
+    plan = planner.plan()
+    assert f", {plan.tokens / 6000:.1f} epochs;" in planner.describe(plan)[1]
+    corpora = '[{"pairs": 100, "weight": 3}, {"pairs": 900, "weight": 0.5}]'
+    manifest = f'{{"format": 1, "text": {{}}, "corpora": {corpora}}}'
+    (prepared / "manifest.json").write_text(manifest)
+    planner = Planner(prepared, HOUR, device="cpu")
+    assert f", {plan.tokens / 4500:.1f} epochs;" in planner.describe(planner.plan())[1]
 
 
 def test_an_old_name_of_a_setting_is_warned_of_once(

@@ -36,7 +36,8 @@ from nmtkit.training.metrics_logger import MetricsLogger
 from nmtkit.training.settings import describe_settings, make_config
 from nmtkit.training.train import train
 from nmtkit.training.trainer import Trainer
-from tests.integration.test_full_disk import full_disk
+from tests.full_disk import full_disk
+from tests.training_metrics import metrics
 
 WORDS = ["alpha", "beta", "gamma", "delta", "epsilon"]
 TEXT = {"src_language": "en", "tgt_language": "fr", "tokenized": True}
@@ -51,7 +52,6 @@ SMALL = [
     "training.validate_every=2",
     "training.dev_beam=2",
 ]
-TIMES = {"seconds", "words_per_second"}
 
 
 def lines(count, step):
@@ -93,11 +93,6 @@ def run(prepared, tmp_path):
 
 def contents(folder):
     return {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
-
-
-def metrics(folder):
-    rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-    return [{key: value for key, value in row.items() if key not in TIMES} for row in rows]
 
 
 def assert_same_training(expected, actual):
@@ -281,6 +276,10 @@ def test_the_result_has_the_figures_of_the_whole_training(prepared, tmp_path):
     assert second.dev_bleu == [row["dev_bleu"] for row in rows if row["best"]][-1]
     assert second.seconds > first.seconds > 0
     assert trained(6) == second  # which was finished
+    for row in rows:
+        row["update"] -= 1  # as if none of them had chosen the best parameters
+    (tmp_path / "model" / "metrics.jsonl").write_text("".join(f"{json.dumps(r)}\n" for r in rows))
+    assert trained(6).dev_bleu is None
 
 
 def test_unmeasured_figures_of_the_result_are_none(prepared, tmp_path):

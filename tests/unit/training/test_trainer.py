@@ -20,28 +20,9 @@ from nmtkit.training.early_stopping import update_early_stopping
 from nmtkit.training.progress import Progress
 from nmtkit.training.settings import make_config
 from nmtkit.training.validation import Validation
+from tests.unit.training.tensors import close, equal, gradients, parameters
 
 TIMES = {"seconds", "words_per_second"}
-
-
-def parameters(trainer):
-    return {name: value.detach().clone() for name, value in trainer.model.named_parameters()}
-
-
-def gradients(trainer):
-    return {name: value.grad.clone() for name, value in trainer.model.named_parameters()}
-
-
-def equal(first, second):
-    return first.keys() == second.keys() and all(
-        torch.equal(first[name], second[name]) for name in first
-    )
-
-
-def close(actual, expected, **tolerance):
-    assert actual.keys() == expected.keys()
-    for name in actual:
-        torch.testing.assert_close(actual[name], expected[name], **tolerance, msg=name)
 
 
 def metrics(trainer):

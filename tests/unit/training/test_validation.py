@@ -12,7 +12,7 @@ from nmtkit.search.beam import beam_search
 from nmtkit.training.dev_metrics import DevScores
 from nmtkit.training.train import train
 from nmtkit.training.validation import validate
-from tests.unit.training.test_initial_model import SMALL, prepare
+from tests.unit.training.small_training import SMALL, prepare
 
 PAIRS = [([3, 4, 0], [5, 0]), ([2, 0], [6, 7, 8, 0]), ([0], [0])]
 

@@ -15,7 +15,7 @@ from nmtkit.inference.stream_batching import WindowDone
 from nmtkit.inference.translator import Translator
 from nmtkit.io.calibration_record import LogisticRecord
 from nmtkit.models.rnnenc import RNNencConfig
-from tests.unit.io.test_calibration_record import RECORD
+from tests.unit.calibrations import RECORD
 
 LINES = ["a b c", "", "e", "d d d d a b c e", "b c", "c b a", "a"]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nmtkit.inference.confidence.familiarity import MAX_LEVELS, Familiarity, score_levels
-from tests.unit.io.test_calibration_record import RECORD
+from tests.unit.calibrations import RECORD
 
 RANDOM = np.random.default_rng(7)
 DEV: list[float] = RANDOM.normal(-0.6, 0.3, 1000).tolist()

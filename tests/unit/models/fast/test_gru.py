@@ -8,7 +8,7 @@ from nmtkit.models.fast.gru import gru_scan, gru_scan_inference, gru_step
 from nmtkit.models.fast.int8 import Int8Matrices
 from nmtkit.models.fast.matmul import Prepacked
 from nmtkit.models.layers import masked_softmax
-from nmtkit.models.packing import Packing
+from tests.unit.models.fast.packings import packing_of
 
 T_X = 4
 N, ALIGN = 3, 5
@@ -17,11 +17,6 @@ LENGTHS = [[1], [3], [2, 2], [1, 4, 2], [5, 3, 3, 1]]
 
 def leaf(*shape):
     return torch.randn(*shape, dtype=torch.float64, requires_grad=True)
-
-
-def packing_of(lengths):
-    mask = torch.arange(max(lengths)) < torch.tensor(lengths).unsqueeze(1)
-    return Packing.of(mask, torch.device("cpu"))
 
 
 def by_sentence(packing, batch):

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from nmtkit.models.fast.lstm import lstm_scan, lstm_step
-from tests.unit.models.fast.test_gru import packing_of
+from tests.unit.models.fast.packings import packing_of
 
 N = 3
 LENGTHS = [[1], [3], [2, 2], [1, 4, 2], [5, 3, 3, 1]]

@@ -10,7 +10,7 @@ from nmtkit.errors import ConfigError, DataError
 from nmtkit.model_folder import load_model
 from nmtkit.training.adaptation.replay import REPLAY_KEY, find_replay, open_replay, recorded_data
 from nmtkit.training.train import train
-from tests.unit.training.test_initial_model import SMALL, TEXT, prepare
+from tests.unit.training.small_training import SMALL, TEXT, prepare
 
 
 @pytest.fixture
