@@ -250,7 +250,8 @@ $(R)/cho-properties-figure-6.md: $(R)/%.md: $$(call used_files,$$*) $(obama)
 	$(launch) $(NMTKIT) translate --model $(<D) --params $(PARAMS) --tokenized --threads $(THREADS) $(SEARCH) --no-unk --beam 10 --n-best 10 \
 	  $(obama) > $(R)/$*.no-unk.n-best
 	{ $(call heading,$*) && $(call numbered,$*) && printf '\n| translation | -log p |\n| --- | ---: |\n' && \
-	  awk -F ' [|][|][|] ' '{ split($$3, score, "= "); printf "| `%s` | %.2f |\n", $$2, -score[2] }' $(R)/$*.no-unk.n-best | $(plain); } $(whole)
+	  awk -F ' [|][|][|] ' '{ split($$3, score, "= "); printf "%.6f\t| `%s` | %.2f |\n", -score[2], $$2, -score[2] }' \
+	    $(R)/$*.no-unk.n-best | LC_ALL=C sort -g | cut -f 2- | $(plain); } $(whole)
 
 # ---- Sentences, words and phrases in the plane
 

@@ -15,6 +15,8 @@ Departures and readings:
 
 - `peepholes`: the paper names the formulation of Graves 2013, which has them. They are the default
   and can be left out.
+- A layer reads only the layer below, and words are predicted from the last layer. Graves's network
+  has connections past layers, too; with 384 million parameters (section 3.4) the paper's has none.
 - The source's `</s>` is read last by the encoder, reversed or not; the decoder has no vector for
   the beginning of a sentence: the term of E_y y_0 is zero, as in the other models.
 - One bias per gate.

@@ -17,7 +17,8 @@ Departures and readings:
 - "2000 hidden neurons" are those of the encoder, `units`; the decoder keeps the n = 1000 of RNNenc.
   The authors' code has one size for both, so that their decoder probably had 2000.
 - The source ends with `</s>`, which is a leaf like the words (GroundHog).
-- "Spectral radius 0.4": W_l and W_r are each 0.4 times an orthogonal matrix.
+- "Spectral radius 0.4": W_l and W_r are each 0.4 times an orthogonal matrix. The recurrent
+  matrices of the decoder have 1, as in RNNenc.
 """
 
 from dataclasses import dataclass

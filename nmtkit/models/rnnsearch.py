@@ -28,6 +28,8 @@ Departures and readings:
   "groundhog" is the default: after 1,140 updates on Multi30k (examples/multi30k-en-fr, `make
   readings`) its dev cost per token was 1.642, that of "paper-v1" 1.712 and of "paper-v2" 1.791;
   greedy dev BLEU was 46.8, 43.9 and 41.4.
+- The gates have C_z,r c_i, as in the later version and in section 3.3.1 of the first; the appendix
+  of the first leaves it out.
 - There is no vector for the beginning of a sentence: the term of E_y y_0 is zero (GroundHog).
 - Every affine map has one bias; where two maps are added they share it. GroundHog has fewer.
 - The source ends with `</s>`, which has an annotation of its own (GroundHog).
