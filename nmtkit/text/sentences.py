@@ -26,8 +26,10 @@ from nmtkit.text.punctuation import (
     SENTENCE_SIGNS,
     SHADS,
     UNSPACED_SIGNS,
+    WIDE_STOP,
     sentence_signs,
 )
+from nmtkit.text.scripts import IDEOGRAPHIC, KANA
 
 MAX_CHARACTERS = 1000
 """Characters of the longest sentence; a sentence of ordinary text has about 130."""
@@ -42,6 +44,9 @@ YEAR_BEFORE_MONTH = frozenset(("hu", "ko"))
 """Languages with a period behind the year of a date: `2024. 5. 12.`"""
 
 _CLOSING = f"{CLOSING_QUOTES}*_{DIRECTION_MARKS}"
+_WIDE = rf"[{IDEOGRAPHIC}{KANA}）」』】〉》]"
+_WIDE_STOP = rf"(?<={_WIDE}{_WIDE}){WIDE_STOP}"
+_ETHIOPIC = "[\u1200-\u135a]"
 _SPACED_GUILLEMET = r"[^\S\r\n][»›](?=[\s.,;:!?…)\]]|\Z)"
 _ITEM_SEPARATOR = re.compile(r"(?<=\s)[|•·](?=\s)")
 _GUILLEMET = re.compile(r"[«»‹›]|\n\s*\n")
@@ -65,11 +70,13 @@ _MONTH = re.compile(
 """What follows the day or month of a date; most languages write the names of months small."""
 
 _MONTH_AND_DAY = re.compile(r"\s+[0-9]{1,2}\.\s+[0-9]{1,2}\b")
-_ENDED_LINE = re.compile(rf"(?!…)[{SENTENCE_SIGNS}{UNSPACED_SIGNS}:：][{DIRECTION_MARKS}]*\Z")
+_ENDED_LINE = re.compile(
+    rf"(?!…)[{SENTENCE_SIGNS}{UNSPACED_SIGNS}{WIDE_STOP}:：][{DIRECTION_MARKS}]*\Z"
+)
 _LETTER_NAME = re.compile(" LETTER |THAI CHARACTER ")
 _VISIBLE = re.compile(rf"[^{DIRECTION_MARKS}]")
 _QUOTE = re.compile(rf"[^*_{DIRECTION_MARKS}\s]")
-_SIGNS_WITHIN = ".…;"
+_SIGNS_WITHIN = ".…;:"
 """Signs that also stand within a sentence: in abbreviations, for what is left out, as a comma."""
 
 _BLANK = r"[\s\u200b]"
@@ -146,12 +153,13 @@ def _end_pattern(language: str) -> re.Pattern[str]:
     """
     signs = sentence_signs(language)
     quotes = rf"[{_CLOSING}{QUOTES_BEHIND_SIGNS}]|{_SPACED_GUILLEMET}"
+    unspaced = rf"[{UNSPACED_SIGNS}](?!ល។|បេ។)|{_WIDE_STOP}"  # Khmer ។ល។ means and so on
     more_shads = rf" ?[{SHADS}]"
     tibetan = rf"(?<![{SHADS}])(?<![{SHADS}] )[{SHADS}](?:{more_shads})*(?!{more_shads})"
     return re.compile(
-        rf"(?:(?<![{signs}])(?P<spaced>[{signs}]++|፡፡|{tibetan})"
+        rf"(?:(?<![{signs}])(?P<spaced>[{signs}]++|፡፡|(?<={_ETHIOPIC})::|{tibetan})"
         rf"(?P<quotes>(?:{quotes})*)(?!{quotes})(?=\s|\Z))"
-        rf"|(?:[{UNSPACED_SIGNS}](?!ល។|បេ។)[{UNSPACED_SIGNS}!?]*"  # Khmer ។ល។ means and so on
+        rf"|(?:(?:{unspaced})[{UNSPACED_SIGNS}!?]*"
         rf"|[{SHADS}](?:{more_shads})+(?!{more_shads}))"  # two need no blank
         rf"(?P<inner_quotes>[{_CLOSING}]*)"
     )
