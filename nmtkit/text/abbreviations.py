@@ -18,7 +18,17 @@ _NORWEGIAN = (
     "art fig kap kl nr pkt s st stk tab",
 )
 
+_CROATIAN = (
+    "br dipl doc dr gđa ing mr npr prof sv tj tzv ul",
+    "čl sl st str tel",
+)
+
 _ABBREVIATIONS: dict[str, tuple[str, str]] = {
+    "bg": (
+        "акад бул ген гр доц инж кап кв обл общ проф пл св сп ул",
+        "бр вж гл с ст стр т тел чл",
+    ),
+    "bs": _CROATIAN,
     "ca": (
         "arq av bl c cf ctra drs exc gral hble il·lm ing mn p.ex prof pg s srs sres ss urb vid",
         "art cap fig n núms p pàgs pp tel tlf vol",
@@ -32,15 +42,31 @@ _ABBREVIATIONS: dict[str, tuple[str, str]] = {
         " mht pga prof sct skt stud tlf vedr",
         "art bd fig kap kl nr pkt s st stk tab",
     ),
+    "de": ("Fr Hr inkl sog Str", "Abb Abs Kap Tab Tel"),
     "en": ("approx cf Fr Ft Mt Pres", "al ca ch eq eqs ext fig figs p para sec vol vols"),
+    "es": (
+        "avda dña drs EE gral ing lic prof srta UU",
+        "art cap fig núm núms pág págs tel vol",
+    ),
     "eu": (
         "adib and dk dr ing jn k.a k.o lic prof sr",
         "art bol ik kap or orr tel urt zk",
     ),
+    "fi": ("ks mm ns", "klo n nro puh s"),
+    "fr": (
+        "av bd cf dr éd mgr mlle mme prof ste St",
+        "art chap fig p pp tab tél vol",
+    ),
+    "hr": _CROATIAN,
+    "hy": ("ակադ թ թթ պրոֆ", "էջ"),
     "id": (
         "a.n bpk d.a dra drg drs gg hj ir jend jl jln kab kapt kec kel kep komjen letjen mayjen ny"
         " pdt prof sdr sdri tn u.p yth CV Kol PT UD",
         "hal hlm no telp tel tgl",
+    ),
+    "it": (
+        "arch avv dott dott.ssa geom ing on prof prof.ssa rag sig sig.na sig.ra sigg",
+        "art cap fig n pag pagg tel vol",
     ),
     "kk": ("акад ауд доц ж жж инж көш қ обл проф Ген", "б тел"),
     "lt": (
@@ -49,13 +75,26 @@ _ABBREVIATIONS: dict[str, tuple[str, str]] = {
     ),
     "nb": _NORWEGIAN,
     "nn": _NORWEGIAN,
+    "ne": ("डा प्रा", ""),
+    "nl": ("bijv dhr prof", "afb blz hfdst tab tel"),
     "no": _NORWEGIAN,
+    "pt": (
+        "av dra eng exa profa sra srta",
+        "art cap fig núm pág págs tel vol",
+    ),
     "ro": (
         "acad ap arh av bd bl cca col conf cpt d-l d-lui d-nei d.hr dr ex ing intr î.hr jud lect lt"
         " mr mun nr prof sect sf str șos Gen",
         "alin art cap fig lit op p pag pct tab tel vol",
     ),
+    "ru": ("акад им инж", "рис табл"),
+    "sr": (
+        f"{_CROATIAN[0]} бр дипл доц др инж мр нпр проф св тј тзв ул",
+        f"{_CROATIAN[1]} сл ст стр тел чл",
+    ),
+    "sv": ("bl.a ca dr f.d prof s.k", "bil fig kap kl nr tab tel"),
     "sw": ("bi bw dk jen kapt mch mh mhe mt prof Fr Gen", "ibara na s.l.p uk"),
+    "te": ("డా", ""),
     "tr": (
         "apt bkz blv bşk cad çev doç ecz hz korg mah müh öğr örn prof şti tuğg tğm uzm yrd yzb"
         " Alb Av Gen Gör Haz Org Sn Sok",
@@ -83,7 +122,7 @@ def abbreviations(language: str) -> tuple[frozenset[str], frozenset[str]]:
     if has_moses_rules(language):
         known = moses_prefixes(language)
     elif language in _ABBREVIATIONS:
-        known = _with_capitals(_IN_GENERAL), frozenset()
+        known = frozenset(_IN_GENERAL.split()), frozenset()
     else:
         return abbreviations("en")
     in_general, before_digits = map(_with_capitals, _ABBREVIATIONS.get(language, ("", "")))

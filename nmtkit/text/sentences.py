@@ -59,8 +59,11 @@ _LONGEST_LABEL = 80
 
 _SPACE = re.compile(r"\s*")
 _FOLLOWING_LETTER = re.compile(rf"[^\w\s{UNSPACED_SIGNS}{SHADS}]*(\w)?")
-_LAST_WORD = re.compile(r"[^\s(\[\"'“‘«]*\Z")
-_BEFORE_ITEM = re.compile(r"(?:\A|[^\w,.\s]\s+|[\r\n])\s*[(\[\"'“‘«*_]*(?:\w+\.?\s)?\Z")
+_OPENING = "(\\[\"'“”„‘’‚«»‹›*_¿¡–—"
+"""What may stand directly before a word."""
+
+_LAST_WORD = re.compile(rf"\w['’][a-z]\Z|[^\s{_OPENING}]*\Z")  # geht's; dell'avv
+_BEFORE_ITEM = re.compile(rf"(?:\A|[^\w,.\s]\s+|[\r\n])\s*[{_OPENING}]*(?:\w+\.?\s)?\Z")
 """What stands in a sentence before the number of an item: nothing, a sign, one word, `Fig. 1.`"""
 
 _MONTH = re.compile(
@@ -216,14 +219,17 @@ def _is_abbreviation(text: str, start: int, found: re.Match[str], language: str)
     sentence = text[max(start, found.start() - 30) : found.start()]
     word = _LAST_WORD.search(sentence)
     before = word[0] if word else ""
-    never, before_digits = abbreviations(language)
+    forms = {before}
+    if not any(map(str.isalnum, sentence.removesuffix(before))):
+        forms.add(before[:1].lower() + before[1:])
+    in_general, before_digits = abbreviations(language)
     is_before_digit = _following_letter(text, found.end()).isdigit()
-    if before in never or (before in before_digits and is_before_digit):
+    if forms & in_general or (is_before_digit and forms & before_digits):
         return True
     if before.isdigit():
         after = text[found.end() : found.end() + 30]
         return _is_in_number(sentence.removesuffix(before), before, after, language)
-    parts = before.split(".")
+    parts = before.replace("-", "").split(".")
     return _is_initial(before) or (len(parts) > 1 and all(map(_is_dotted_letter, parts)))
 
 
@@ -251,7 +257,7 @@ def _is_initial(word: str) -> bool:
 
 
 def _is_dotted_letter(word: str) -> bool:
-    """Return whether a word may be a part of initials, or of an abbreviation: `J.K.`, `พ.ศ.`."""
+    """Return whether a word may be a part of initials, or of an abbreviation: `J.-P.`, `พ.ศ.`."""
     return len(word) == 1 and word.isalpha() and not is_small(word)
 
 
