@@ -217,10 +217,10 @@ def _is_abbreviation(text: str, start: int, found: re.Match[str], language: str)
     if found["spaced"] != "." or _VISIBLE.search(found["quotes"]):
         return False
     sentence = text[max(start, found.start() - 30) : found.start()]
-    word = _LAST_WORD.search(sentence)
-    before = word[0] if word else ""
+    rest = _LAST_WORD.sub("", sentence, count=1)
+    before = unicodedata.normalize("NFC", sentence[len(rest) :])
     forms = {before}
-    if not any(map(str.isalnum, sentence.removesuffix(before))):
+    if not any(map(str.isalnum, rest)):
         forms.add(before[:1].lower() + before[1:])
     in_general, before_digits = abbreviations(language)
     is_before_digit = _following_letter(text, found.end()).isdigit()
@@ -228,7 +228,7 @@ def _is_abbreviation(text: str, start: int, found: re.Match[str], language: str)
         return True
     if before.isdigit():
         after = text[found.end() : found.end() + 30]
-        return _is_in_number(sentence.removesuffix(before), before, after, language)
+        return _is_in_number(rest, before, after, language)
     parts = before.replace("-", "").split(".")
     return _is_initial(before) or (len(parts) > 1 and all(map(_is_dotted_letter, parts)))
 
