@@ -139,8 +139,7 @@ def take_symbols(line: str) -> tuple[str, list[PlacedSymbol]]:
 def split_at_symbols(words: Sequence[str], symbols: Sequence[PlacedSymbol], text: str) -> list[str]:
     """Split words within which symbols stand.
 
-    Elements often touch: `<b>Cmd</b><i>Ctrl</i>` has two words, which `CmdCtrl` would hide. Words
-    whose form is not that of the text, as by normalisation, stay whole.
+    Elements often touch: `<b>Cmd</b><i>Ctrl</i>` has two words, which `CmdCtrl` would hide.
 
     :param words: of the text, without markers.
     """

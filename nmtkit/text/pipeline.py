@@ -151,10 +151,9 @@ class TextPipeline:
         """Return the words of a line with symbols of markup."""
         from nmtkit.text.markup_symbols import put_symbols, split_at_symbols, take_symbols
 
-        plain, symbols = take_symbols(line)
+        plain, symbols = take_symbols(self._normalizer.normalize(line))
         split = partial(split_at_symbols, symbols=symbols, text=plain)
-        text = self._tokenizer.text(self._normalizer.normalize(plain), split)
-        words = self._cased(text.split())
+        words = self._cased(self._tokenizer.text(plain, split).split())
         return put_symbols(words, self.offsets(words, plain), symbols)
 
     def offsets(self, words: Sequence[str], text: str) -> list[tuple[int, int]]:

@@ -139,6 +139,13 @@ def test_elements_that_touch_hide_no_word(line: str, words: list[str]) -> None:
     assert pipeline.sentence(found.split()) == line
 
 
+def test_elements_touch_where_text_is_normalised() -> None:
+    settings = TextConfig(joiners=True, nfc=True, case="markers", markup="html")
+    line = f"{B[0]}Cle\u0301{B[1]}{I[0]}Pre\u0301{I[1]}"
+    words = TextPipeline("fr", settings, None).words(line).split()
+    assert words == ["⇧", B[0], "clé", B[1], JOINED, "⇧", I[0], "pré", I[1]]
+
+
 def test_other_models_take_symbols_for_text() -> None:
     pipeline = TextPipeline("en", TextConfig(joiners=True), None)
     line = f"a{BR}b"
