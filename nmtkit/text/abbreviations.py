@@ -25,38 +25,32 @@ _CROATIAN = (
 
 _ABBREVIATIONS: dict[str, tuple[str, str]] = {
     "bg": (
-        "акад бул ген гр доц инж кап кв обл общ проф пл св сп ул",
+        "акад бул гр доц инж кап кв обл общ проф пл св сп ул",
         "бр вж гл с ст стр т тел чл",
     ),
     "bs": _CROATIAN,
     "ca": (
-        "arq av bl c cf ctra drs exc gral hble il·lm ing mn p.ex prof pg s srs sres ss urb vid",
-        "art cap fig n núms p pàgs pp tel tlf vol",
+        "arq av bl cf ctra drs exc gral hble il·lm ing mn p.ex prof pg s srs sres ss urb vid",
+        "art cap fig núms pàgs pp tlf vol",
     ),
     "cs": (
         "inž kpt mjr nám npor plk por pplk prof ul",
-        "cca čl kap mil odst str tel zák",
+        "čl kap mil odst str tel zák",
     ),
     "da": (
         "adr afd bl.a ca cand cand.mag dr ekskl evt f.eks fhv fr gl hhv hr inkl jf jfr kgl maks"
         " mht pga prof sct skt stud tlf vedr",
         "art bd fig kap kl nr pkt s st stk tab",
     ),
-    "de": ("Fr Hr inkl sog Str", "Abb Abs Kap Tab Tel"),
+    "de": ("Fr Hr inkl Str", "Abb Abs Kap Tab Tel"),
     "en": ("approx cf Fr Ft Mt Pres", "al ca ch eq eqs ext fig figs p para sec vol vols"),
-    "es": (
-        "avda dña drs EE gral ing lic prof srta UU",
-        "art cap fig núm núms pág págs tel vol",
-    ),
+    "es": ("avda dña drs EE gral ing lic prof srta UU", "art fig núms tel"),
     "eu": (
         "adib and dk dr ing jn k.a k.o lic prof sr",
         "art bol ik kap or orr tel urt zk",
     ),
-    "fi": ("ks mm ns", "klo n nro puh s"),
-    "fr": (
-        "av bd cf dr éd mgr mlle mme prof ste St",
-        "art chap fig p pp tab tél vol",
-    ),
+    "fi": ("ks ns", "klo n nro puh s"),
+    "fr": ("av bd dr mgr mlle mme prof ste St", "tab"),
     "hr": _CROATIAN,
     "hy": ("ակադ թ թթ պրոֆ", "էջ"),
     "id": (
@@ -65,22 +59,22 @@ _ABBREVIATIONS: dict[str, tuple[str, str]] = {
         "hal hlm no telp tel tgl",
     ),
     "it": (
-        "arch avv dott dott.ssa geom ing on prof prof.ssa rag sig sig.na sig.ra sigg",
-        "art cap fig n pag pagg tel vol",
+        "arch avv dott dott.ssa geom ing prof prof.ssa rag sig sig.na sig.ra sigg",
+        "art cap fig n pag pagg vol",
     ),
     "kk": ("акад ауд доц ж жж инж көш қ обл проф Ген", "б тел"),
     "lt": (
-        "adm arkiv gyv jaun kard par past plg prad pvz sud šv vert vysk žr",
-        "lent lyg nr pab pastr psl pun str vnt",
+        "adm arkiv gyv jaun kard par past prad sud šv vert vysk",
+        "lent lyg pab pastr psl pun vnt",
     ),
     "nb": _NORWEGIAN,
     "nn": _NORWEGIAN,
     "ne": ("डा प्रा", ""),
-    "nl": ("bijv dhr prof", "afb blz hfdst tab tel"),
+    "nl": ("", "afb blz hfdst tab tel"),
     "no": _NORWEGIAN,
     "pt": (
         "av dra eng exa profa sra srta",
-        "art cap fig núm pág págs tel vol",
+        "cap núm pág págs tel vol",
     ),
     "ro": (
         "acad ap arh av bd bl cca col conf cpt d-l d-lui d-nei d.hr dr ex ing intr î.hr jud lect lt"
@@ -92,7 +86,7 @@ _ABBREVIATIONS: dict[str, tuple[str, str]] = {
         f"{_CROATIAN[0]} бр дипл доц др инж мр нпр проф св тј тзв ул",
         f"{_CROATIAN[1]} сл ст стр тел чл",
     ),
-    "sv": ("bl.a ca dr f.d prof s.k", "bil fig kap kl nr tab tel"),
+    "sv": ("bl.a ca dr f.d prof s.k", "bil fig kap nr tab tel"),
     "sw": ("bi bw dk jen kapt mch mh mhe mt prof Fr Gen", "ibara na s.l.p uk"),
     "te": ("డా", ""),
     "tr": (

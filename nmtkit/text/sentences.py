@@ -59,7 +59,7 @@ _LONGEST_LABEL = 80
 
 _SPACE = re.compile(r"\s*")
 _FOLLOWING_LETTER = re.compile(rf"[^\w\s{UNSPACED_SIGNS}{SHADS}]*(\w)?")
-_OPENING = "(\\[\"'“”„‘’‚«»‹›*_¿¡–—"
+_OPENING = f"(\\[\"'“”„‘’‚«»‹›*_¿¡–—{DIRECTION_MARKS}"
 """What may stand directly before a word."""
 
 _LAST_WORD = re.compile(rf"\w['’][a-z]\Z|[^\s{_OPENING}]*\Z")  # geht's; dell'avv

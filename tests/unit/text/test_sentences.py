@@ -128,6 +128,7 @@ def test_small_letters_go_on_only_behind_signs_and_scripts_that_allow_it(
 @pytest.mark.parametrize(
     ("language", "sentences"),
     [
+        ("ar", ["\u200fد. ديفيد هنا.", "\u200f1. نعم."]),
         ("ar", ["قال د. ديفيد هذا.", "نعم."]),
         ("he", ["א. ב. יהושע כתב.", "כן."]),
         ("ko", ["이것은 집.", "물."]),
