@@ -2,9 +2,7 @@
 
 import html
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from nmtkit.documents.document import Segment, Syntax
 from nmtkit.documents.markdown_inline import markdown_pieces
@@ -12,7 +10,6 @@ from nmtkit.io.xml_reader import local_name
 from nmtkit.text.markup import (
     LINE_BREAK,
     SEPARATING,
-    Atom,
     MarkedText,
     join_pieces,
     join_untranslated,
@@ -64,7 +61,6 @@ _ESCAPED_TAG = re.compile(r"&lt;(/?)([A-Za-z][\w:-]*)((?:[^<>&]|&(?!lt;|gt;)|(?!
 _ESCAPED_ENTITY = re.compile(
     r"&amp;(?:[A-Za-z][A-Za-z0-9]{1,31}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});"
 )
-_QUOTES = "\"'’‘‚“”„«»‹›"
 _SIGN = re.compile(r"[+/→>-]")
 _SUBTITLE_CODE = re.compile(
     r"\{\\(?P<style>[bius])(?P<value>[01])\}|\{\\[^{}\n]*\}|\{[yYcCfFsSpP]:[^{}\s]*\}"
@@ -83,12 +79,11 @@ def parse_segment(segment: Segment) -> MarkedText:
     is_plain = segment.syntax is Syntax.TEXT and not segment.number
     if is_plain and not MESSAGE_PATTERN.search(segment.source):
         return MarkedText(segment.source, (), ())
-    pieces = [_with_character(piece) for piece in _pieces(segment)]
+    pieces = list(_pieces(segment))
     if segment.number:
         pieces = list(_with_numbers(pieces, segment.number))
     is_xml = segment.syntax is Syntax.XML
-    marked = join_pieces(pieces, _XML_SEPARATING if is_xml else _SEPARATING)
-    return replace(marked, atoms=tuple(_atom(atom, marked.text) for atom in marked.atoms))
+    return join_pieces(pieces, _XML_SEPARATING if is_xml else _SEPARATING)
 
 
 def _pieces(segment: Segment) -> Iterable[Piece]:
@@ -117,24 +112,6 @@ def _with_numbers(pieces: Iterable[Piece], number: str) -> Iterator[Piece]:
             yield from _split_at(_NUMBER_SIGN, piece.source, kept)
         else:
             yield piece
-
-
-def _with_character(piece: Piece) -> Piece:
-    """Return a piece whose text is its character, if that is invisible, as `&shy;` is."""
-    if piece.kind is PieceKind.ENTITY:
-        character = html.unescape(piece.source)
-        if len(character) == 1 and unicodedata.category(character) == "Cf":
-            return Piece(PieceKind.KEPT, piece.source, character)
-    return piece
-
-
-def _atom(atom: Atom, text: str) -> Atom:
-    """Return an atom that says whether it is a letter, a quote or an invisible character."""
-    character = text[atom.start : atom.end]
-    if not atom.source.startswith("&") or len(character) > 2:
-        return atom
-    is_text = all(c in _QUOTES or unicodedata.category(c)[0] in "LMC" for c in character)
-    return replace(atom, is_text=is_text)
 
 
 def _joined(pieces: Sequence[Piece]) -> list[Piece]:

@@ -45,7 +45,7 @@ _MIN_NOUN = 2
 """Characters before a particle: many nouns of one syllable begin others that end as if by one."""
 
 _VARIANTS = str.maketrans("\u2018\u2019\u02bc\uff07\u2010\u2011", "'" * 4 + "--")
-"""Apostrophes and hyphens that are written for one another."""
+"""Apostrophes and hyphens that are written for one another; U+02BC is a letter to Unicode."""
 
 
 @cache
@@ -230,7 +230,7 @@ def words_of(text: str, language: str = "") -> list[Word]:
     :param language: base language of the text, whose rules say which letters are small.
     """
     words = []
-    for found in _words().finditer(text):
+    for found in _words().finditer(text.translate(_VARIANTS)):
         written = _plain(found[0])
         words.append(Word(written, _plain(lower(written, language).casefold()), *found.span()))
     return words
@@ -243,10 +243,10 @@ def has_same_words(one: str, other: str) -> bool:
 
 
 def _plain(word: str) -> str:
-    """Return a word in NFC, without what has no width, and with one form of its signs."""
+    """Return a word in NFC, without what has no width."""
     if word.isascii():
         return word
-    return unicodedata.normalize("NFC", _INVISIBLE.sub("", word).translate(_VARIANTS))
+    return unicodedata.normalize("NFC", _INVISIBLE.sub("", word))
 
 
 def contains(text: str, phrase: str) -> bool:

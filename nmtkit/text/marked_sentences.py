@@ -17,12 +17,13 @@ from nmtkit.text.punctuation import (
     QUOTES_BEHIND_SIGNS,
     SENTENCE_SIGNS,
     UNSPACED_SIGNS,
+    WIDE_STOP,
 )
 from nmtkit.text.scripts import is_spaced
 from nmtkit.text.sentences import Lines, Span, find_sentences
 
 _ENDED = re.compile(
-    rf"[{SENTENCE_SIGNS}{UNSPACED_SIGNS},;、，；][{QUOTES_BEHIND_SIGNS}{DIRECTION_MARKS}]*\Z"
+    rf"[{SENTENCE_SIGNS}{UNSPACED_SIGNS}{WIDE_STOP},;、，；][{QUOTES_BEHIND_SIGNS}{DIRECTION_MARKS}]*\Z"
 )
 _BREAK = re.compile(
     rf"{LINE_BREAK.pattern}|<(?:hr|lb)\b|<mrk\b[^<>]*\bmtype\s*=\s*[\"']seg\b|</mrk", re.I

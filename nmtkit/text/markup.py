@@ -6,6 +6,7 @@ were.
 """
 
 import re
+import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -34,6 +35,8 @@ SEPARATING = frozenset(
 _LETTERS = "".join(filter(str.isalpha, map(chr, range(0x250))))
 _LETTER = tuple(_LETTERS)
 """Latin letters, whose words blanks separate."""
+
+_QUOTES = "\"'’‘‚“”„«»‹›"
 
 LINE_BREAK = re.compile(
     r"""(?:<|&lt;)br\b|\\\r?\n"""
@@ -68,7 +71,8 @@ class Atom:
     """A part of the text that comes back as it was: an entity, or an element not to be translated.
 
     start, end: offsets in the text of what stands for it. source: what it was.
-    is_text: it is translated with the text, and need not come back: a letter written as an entity.
+    is_text: it is translated with the text, and need not come back: a letter, a quote or an
+    invisible character written as an entity.
     """
 
     start: int
@@ -248,6 +252,11 @@ def tag_events(elements: Sequence[MarkupElement]) -> list[TagEvent]:
     return [event for event in events if event.source]
 
 
+def _is_of_words(character: str) -> bool:
+    """Return whether a character is a letter, a quote or invisible."""
+    return character in _QUOTES or unicodedata.category(character)[0] in "LMC"
+
+
 class _Builder:
     """Puts the parts of a line together."""
 
@@ -267,7 +276,8 @@ class _Builder:
         """Add an atom with the text that stands for it."""
         start = self._length
         self.add_text(text)
-        self._atoms.append(Atom(start, self._length, source))
+        is_text = source.startswith("&") and len(text) <= 2 and all(map(_is_of_words, text))
+        self._atoms.append(Atom(start, self._length, source, is_text))
 
     def open(self, source: str, has_contents: bool, separates: bool) -> None:
         """Add an element; one with contents stays open.

@@ -6,6 +6,7 @@ text.
 
 import html
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from html.entities import html5
@@ -180,5 +181,5 @@ def character_of(entity: str) -> str:
     One that HTML forbids, as `&#8;`, has no character.
     """
     character = html.unescape(entity)
-    is_shown = character.isprintable() or character == "\xa0"
+    is_shown = character.isprintable() or unicodedata.category(character[0]) in ("Cf", "Zs")
     return character if character and is_shown else entity

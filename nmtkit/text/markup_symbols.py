@@ -16,9 +16,10 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from nmtkit.text.markers import CLOSING, JOINED, OPENING, POINTS, SYMBOLS, protect
+from nmtkit.text.markers import CLOSING, HYPHEN, OPENING, POINTS, SYMBOLS
 from nmtkit.text.markup import MarkedText, MarkupElement, parse_markup, tag_events
 from nmtkit.text.markup_pieces import Markup
+from nmtkit.text.word_offsets import word_offsets
 
 _SYMBOL = re.compile(f"[{OPENING}{CLOSING}{POINTS}]")
 _NAME = re.compile(r"</?([\w:.-]+)")
@@ -135,38 +136,23 @@ def take_symbols(line: str) -> tuple[str, list[PlacedSymbol]]:
     return "".join([*parts, line[position:]]), symbols
 
 
-def split_at_symbols(
-    words: Sequence[str],
-    offsets: Sequence[tuple[int, int]],
-    symbols: Sequence[PlacedSymbol],
-    text: str,
-) -> tuple[list[str], list[tuple[int, int]]]:
-    """Split words within which symbols stand, with a marker that joins their parts.
+def split_at_symbols(words: Sequence[str], symbols: Sequence[PlacedSymbol], text: str) -> list[str]:
+    """Split words within which symbols stand.
 
-    Elements often touch: `<b>Cmd</b><i>Ctrl</i>` has two words, which `CmdCtrl` would hide. Words
-    whose form is not that of the text, as by markers of case, stay whole.
+    Elements often touch: `<b>Cmd</b><i>Ctrl</i>` has two words, which `CmdCtrl` would hide.
 
-    :param words: of text with markers of spacing.
-    :param offsets: of the words in the text; those of words without text are empty.
-    :return: words and their offsets.
+    :param words: of the text, without markers.
     """
     places = sorted({symbol.offset for symbol in symbols})
+    offsets = word_offsets(["-" if word == HYPHEN else word for word in words], text)
     parts: list[str] = []
-    spans: list[tuple[int, int]] = []
     for word, (start, end) in zip(words, offsets, strict=True):
         inside = places[bisect_right(places, start) : bisect_left(places, end)]
         if not inside or word != text[start:end]:
             parts.append(word)
-            spans.append((start, end))
-            continue
-        for first, last in pairwise([start, *inside, end]):
-            if first > start:
-                parts.append(JOINED)
-                spans.append((first, first))
-            part = word[first - start : last - start]
-            parts.append(part if first == start else protect(part))
-            spans.append((first, last))
-    return parts, spans
+        else:
+            parts += [text[first:last] for first, last in pairwise([start, *inside, end])]
+    return parts
 
 
 def put_symbols(

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -151,12 +151,10 @@ class TextPipeline:
         """Return the words of a line with symbols of markup."""
         from nmtkit.text.markup_symbols import put_symbols, split_at_symbols, take_symbols
 
-        plain, symbols = take_symbols(line)
-        words = self._words(plain, tokenized=False).split()
-        offsets = self.offsets(words, plain)
-        if self._settings.joiners:
-            words, offsets = split_at_symbols(words, offsets, symbols, plain)
-        return put_symbols(words, offsets, symbols)
+        plain, symbols = take_symbols(self._normalizer.normalize(line))
+        split = partial(split_at_symbols, symbols=symbols, text=plain)
+        words = self._cased(self._tokenizer.text(plain, split).split())
+        return put_symbols(words, self.offsets(words, plain), symbols)
 
     def offsets(self, words: Sequence[str], text: str) -> list[tuple[int, int]]:
         """Return where words stand in their text; a tag of the models and markers stand nowhere."""

@@ -3,8 +3,10 @@
 A sentence ends with one of `. ! ?` and the like, with the quotes and brackets that close behind it,
 before a space and something that may begin a sentence; in Chinese and Japanese no space is needed,
 but a quotation that text follows directly is a part of its sentence. A period behind an
-abbreviation of Moses's lists, or behind the initial of a name, ends none. What is too long for a
-model is divided at a comma or a space, or between two characters as readers count them.
+abbreviation (those of Moses and of `abbreviations.py`), or behind the initials of a name, ends
+none. Behind a number of one or two digits it ends one only in languages without ordinal numbers
+like the German `12.`, and not behind the number of an item. What is too long for a model is divided
+at a comma or a space, or between two characters as readers count them.
 """
 
 import re
@@ -14,7 +16,8 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
 
-from nmtkit.text.characters import is_cased, is_grapheme_boundary, is_small, moses_prefixes
+from nmtkit.text.abbreviations import abbreviations
+from nmtkit.text.characters import is_cased, is_grapheme_boundary, is_small
 from nmtkit.text.languages import rules_language
 from nmtkit.text.punctuation import (
     CLOSING_QUOTES,
@@ -23,15 +26,27 @@ from nmtkit.text.punctuation import (
     SENTENCE_SIGNS,
     SHADS,
     UNSPACED_SIGNS,
+    WIDE_STOP,
     sentence_signs,
 )
+from nmtkit.text.scripts import IDEOGRAPHIC, KANA
 
 MAX_CHARACTERS = 1000
 """Characters of the longest sentence; a sentence of ordinary text has about 130."""
 
-_prefixes = lru_cache(maxsize=16)(moses_prefixes)
+PERIODS_IN_ORDINALS = frozenset(
+    "az bs cs csb da de dsb et eu fi fo gsw hr hsb hu is kl ko lb lv nb nds nn no pl se sh sk sl sr"
+    " szl tr".split()
+)
+"""Languages that write a period behind ordinal numbers, or as Korean behind those of a date."""
+
+YEAR_BEFORE_MONTH = frozenset(("hu", "ko"))
+"""Languages with a period behind the year of a date: `2024. 5. 12.`"""
 
 _CLOSING = f"{CLOSING_QUOTES}*_{DIRECTION_MARKS}"
+_WIDE = rf"[{IDEOGRAPHIC}{KANA}）」』】〉》]"
+_WIDE_STOP = rf"(?<={_WIDE}{_WIDE}){WIDE_STOP}"
+_ETHIOPIC = "[\u1200-\u135a]"
 _SPACED_GUILLEMET = r"[^\S\r\n][»›](?=[\s.,;:!?…)\]]|\Z)"
 _ITEM_SEPARATOR = re.compile(r"(?<=\s)[|•·](?=\s)")
 _GUILLEMET = re.compile(r"[«»‹›]|\n\s*\n")
@@ -44,11 +59,27 @@ _LONGEST_LABEL = 80
 
 _SPACE = re.compile(r"\s*")
 _FOLLOWING_LETTER = re.compile(rf"[^\w\s{UNSPACED_SIGNS}{SHADS}]*(\w)?")
-_LAST_WORD = re.compile(r"[^\s(\[\"'“‘«]*\Z")
-_ENDED_LINE = re.compile(rf"(?!…)[{SENTENCE_SIGNS}{UNSPACED_SIGNS}:：][{DIRECTION_MARKS}]*\Z")
+_OPENING = f"(\\[\"'“”„‘’‚«»‹›*_¿¡–—{DIRECTION_MARKS}"
+"""What may stand directly before a word."""
+
+_LAST_WORD = re.compile(rf"\w['’][a-z]\Z|[^\s{_OPENING}]*\Z")  # geht's; dell'avv
+_BEFORE_ITEM = re.compile(rf"(?:\A|[^\w,.\s]\s+|[\r\n])\s*[{_OPENING}]*(?:\w+\.?\s)?\Z")
+"""What stands in a sentence before the number of an item: nothing, a sign, one word, `Fig. 1.`"""
+
+_MONTH = re.compile(
+    r"\s+(?:[0-9]{1,2}\. ?[0-9]{4}|[12][0-9]{3}|January|February|March|April|May|June|July|August"
+    r"|September|October|November|December)\b"
+)
+"""What follows the day or month of a date; most languages write the names of months small."""
+
+_MONTH_AND_DAY = re.compile(r"\s+[0-9]{1,2}\.\s+[0-9]{1,2}\b")
+_ENDED_LINE = re.compile(
+    rf"(?!…)[{SENTENCE_SIGNS}{UNSPACED_SIGNS}{WIDE_STOP}:：][{DIRECTION_MARKS}]*\Z"
+)
+_LETTER_NAME = re.compile(" LETTER |THAI CHARACTER ")
 _VISIBLE = re.compile(rf"[^{DIRECTION_MARKS}]")
 _QUOTE = re.compile(rf"[^*_{DIRECTION_MARKS}\s]")
-_SIGNS_WITHIN = ".…;"
+_SIGNS_WITHIN = ".…;:"
 """Signs that also stand within a sentence: in abbreviations, for what is left out, as a comma."""
 
 _BLANK = r"[\s\u200b]"
@@ -125,12 +156,13 @@ def _end_pattern(language: str) -> re.Pattern[str]:
     """
     signs = sentence_signs(language)
     quotes = rf"[{_CLOSING}{QUOTES_BEHIND_SIGNS}]|{_SPACED_GUILLEMET}"
+    unspaced = rf"[{UNSPACED_SIGNS}](?!ល។|បេ។)|{_WIDE_STOP}"  # Khmer ។ល។ means and so on
     more_shads = rf" ?[{SHADS}]"
     tibetan = rf"(?<![{SHADS}])(?<![{SHADS}] )[{SHADS}](?:{more_shads})*(?!{more_shads})"
     return re.compile(
-        rf"(?:(?<![{signs}])(?P<spaced>[{signs}]++|፡፡|{tibetan})"
+        rf"(?:(?<![{signs}])(?P<spaced>[{signs}]++|፡፡|(?<={_ETHIOPIC})::|{tibetan})"
         rf"(?P<quotes>(?:{quotes})*)(?!{quotes})(?=\s|\Z))"
-        rf"|(?:[{UNSPACED_SIGNS}](?!ល។|បេ។)[{UNSPACED_SIGNS}!?]*"  # Khmer ។ល។ means and so on
+        rf"|(?:(?:{unspaced})[{UNSPACED_SIGNS}!?]*"
         rf"|[{SHADS}](?:{more_shads})+(?!{more_shads}))"  # two need no blank
         rf"(?P<inner_quotes>[{_CLOSING}]*)"
     )
@@ -139,14 +171,16 @@ def _end_pattern(language: str) -> re.Pattern[str]:
 def _sentence_ends(text: str, language: str) -> Iterator[int]:
     """Yield the offsets behind sentences."""
     language = rules_language(language)
-    prefixes = _prefixes(language)
+    start = 0
     for found in _end_pattern(language).finditer(text):
         if found["spaced"] is None:
             is_end = not _goes_on_directly(text, found)
         else:
-            is_end = not _goes_on(text, found) and not _is_abbreviation(text, found, *prefixes)
+            goes_on = _goes_on(text, found) or _is_abbreviation(text, start, found, language)
+            is_end = not goes_on
         if is_end:
-            yield found.end()
+            start = found.end()
+            yield start
 
 
 def _goes_on_directly(text: str, found: re.Match[str]) -> bool:
@@ -175,20 +209,41 @@ def _goes_on(text: str, found: re.Match[str]) -> bool:
     return _QUOTE.search(found["quotes"]) is not None or found["spaced"][0] in _SIGNS_WITHIN
 
 
-def _is_abbreviation(
-    text: str, found: re.Match[str], never: Collection[str], before_digits: Collection[str]
-) -> bool:
-    """Return whether a period belongs to an abbreviation or a number."""
+def _is_abbreviation(text: str, start: int, found: re.Match[str], language: str) -> bool:
+    """Return whether a period belongs to an abbreviation or a number.
+
+    :param start: offset of the sentence.
+    """
     if found["spaced"] != "." or _VISIBLE.search(found["quotes"]):
         return False
-    word = _LAST_WORD.search(text, max(0, found.start() - 30), found.start())
-    before = word[0] if word else ""
+    sentence = text[max(start, found.start() - 30) : found.start()]
+    rest = _LAST_WORD.sub("", sentence, count=1)
+    before = unicodedata.normalize("NFC", sentence[len(rest) :])
+    forms = {before}
+    if not any(map(str.isalnum, rest)):
+        forms.add(before[:1].lower() + before[1:])
+    in_general, before_digits = abbreviations(language)
     is_before_digit = _following_letter(text, found.end()).isdigit()
-    if before in never or (before in before_digits and is_before_digit):
+    if forms & in_general or (is_before_digit and forms & before_digits):
         return True
-    if _is_initial(before):
+    if before.isdigit():
+        after = text[found.end() : found.end() + 30]
+        return _is_in_number(rest, before, after, language)
+    parts = before.replace("-", "").split(".")
+    return _is_initial(before) or (len(parts) > 1 and all(map(_is_dotted_letter, parts)))
+
+
+def _is_in_number(before: str, number: str, after: str, language: str) -> bool:
+    """Return whether a period belongs to a number: an ordinal one, that of an item, or a year.
+
+    :param before: what stands before the number in its sentence.
+    """
+    if len(number) > 2:
+        is_year = len(number) == 4 and language in YEAR_BEFORE_MONTH
+        return is_year and _MONTH_AND_DAY.match(after) is not None
+    if language in PERIODS_IN_ORDINALS or _MONTH.match(after):
         return True
-    return before.isdigit() and len(before) < 3  # an ordinal number, or one of a list
+    return _BEFORE_ITEM.search(before) is not None
 
 
 def _is_initial(word: str) -> bool:
@@ -198,7 +253,12 @@ def _is_initial(word: str) -> bool:
     """
     if len(word) != 1 or is_small(word):
         return False
-    return is_cased(word) or " LETTER " in unicodedata.name(word, "")
+    return is_cased(word) or _LETTER_NAME.search(unicodedata.name(word, "")) is not None
+
+
+def _is_dotted_letter(word: str) -> bool:
+    """Return whether a word may be a part of initials, or of an abbreviation: `J.-P.`, `พ.ศ.`."""
+    return len(word) == 1 and word.isalpha() and not is_small(word)
 
 
 def _following_letter(text: str, position: int) -> str:

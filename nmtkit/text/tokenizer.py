@@ -139,8 +139,11 @@ class Tokenizer:
         text = self.text(line)
         return text.split(" ") if text else []
 
-    def text(self, line: str) -> str:
-        """Return the tokens of a line, separated by blanks."""
+    def text(self, line: str, split: Callable[[Sequence[str]], Sequence[str]] | None = None) -> str:
+        """Return the tokens of a line, separated by blanks.
+
+        :param split: splits tokens further, if spacing markers say that they were one.
+        """
         words = line.split()
         if not words:
             return ""
@@ -156,10 +159,11 @@ class Tokenizer:
         elif spaced := _UNSURE in text:
             text = text.replace(_UNSURE, "")
         text = self._split_periods(text)
-        if self._detokenizer is not None and text and (spaced or blanks != line):
+        if self._detokenizer is not None and text and (spaced or split or blanks != line):
             if blanks != line or _CONTROL.search(line):
                 line = _normal_spaces(line)
-            text = " ".join(self._detokenizer.mark(text.split(" "), line))
+            tokens = text.split(" ")
+            text = " ".join(self._detokenizer.mark(split(tokens) if split else tokens, line))
         return _escape(text) if self._escape else text
 
     def _tokenize_words(self, words: Sequence[str]) -> str | None:

@@ -27,8 +27,20 @@ INWARD_GUILLEMETS = frozenset(("cs", "da", "de", "hr", "hu", "sk", "sl", "sr"))
 CLOSING_MARKS_ONLY = frozenset(("fi", "sv"))
 """Languages that open and close a quotation with the same mark: `”…”`, `»…»`."""
 
-COLON_IN_WORDS = frozenset(("fi", "sv"))
-"""Languages that join endings to acronyms by a colon: `EU:n`."""
+_BEHIND_COLON = {
+    "fi": frozenset(
+        "a aa aan aita an den een eiden eita en han hen hin hon hun hyn hön i ia iden ien ihin iin"
+        " iksi illa ille illä ilta iltä in ina inä issa issä ista istä it ita itä iä itten jen jä"
+        " kin ksi kaan kään lla lle llä lta ltä n na nen nkin nneksi nnelle nnellä nnen nnessä"
+        " nnestä nnet nsa nsä nteen ntenä nä on s seen ssa ssakin ssä ssäkin sta stä t ta tta ttä"
+        " tä un yn ä ään ää ön öön".split()
+    ),
+    "sv": frozenset(
+        "a an ans ar arna arnas are aren as e er erna ernas es et ets n na nas ns or orna s"
+        " t".split()
+    ),
+}
+"""Endings that a language joins to acronyms and numbers by a colon: `EU:n`."""
 
 _ELISION = re.compile(
     r"[cdhjlmnstv]|ch|qu|un|gl|(?:d?e|a|da|ne|su|co)ll|quell?|bell?|sant|quest|quant|cent|mezz"
@@ -104,9 +116,8 @@ class General(Line):
         """Join a colon to the previous word, and to digits or an ending after it."""
         before, after = self.before(index), self.after(index)
         self.mark(index)
-        if self.language in COLON_IN_WORDS:
-            acronym = before.isupper() or before[-1:].isdigit()
-            if acronym and after.isalpha() and after.islower() and len(after) <= 6:
+        if after in _BEHIND_COLON.get(self.language, ()):
+            if before.isupper() or before[-1:].isdigit():
                 self.join_right(index)
 
     def dash(self, index: int) -> None:

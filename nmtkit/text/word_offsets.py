@@ -13,6 +13,9 @@ from nmtkit.text.characters import is_mark
 MAX_SKIP = 30
 """Characters that may be skipped on a side to find where both go on alike."""
 
+_DOTLESS = str.maketrans({"ı": "i", "\u0307": None})
+"""Makes İ, i, I and ı one letter: which of them are a pair depends on the language."""
+
 
 def word_offsets(words: Sequence[str], text: str) -> list[tuple[int, int]]:
     """Return for each word the offsets in the text where it begins and ends.
@@ -50,7 +53,7 @@ def _behind_marks(text: str, offset: int) -> int:
 
 
 def _folded(text: str) -> str:
-    return unicodedata.normalize("NFD", text.casefold())
+    return unicodedata.normalize("NFD", text.casefold()).translate(_DOTLESS)
 
 
 def _folded_places(text: str) -> list[tuple[str, int]]:

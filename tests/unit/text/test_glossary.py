@@ -88,6 +88,8 @@ def test_capitals_count_before_particles_too() -> None:
         ("مرحبا", "\u202bمرحبا\u200f"),
         ("co-operate", "co\u2011operate"),
         ("l'home", "l’home"),
+        ("п’ять", "п\u02bcять"),
+        ("o\u02bczbek", "o'zbek"),
     ],
 )
 @pytest.mark.parametrize("case_sensitive", [False, True])

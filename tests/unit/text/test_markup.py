@@ -97,6 +97,12 @@ def test_html(line: str, expected: MarkedText) -> None:
     assert parse_markup(line, HTML) == expected
 
 
+def test_letters_quotes_and_invisible_characters_are_text() -> None:
+    marked = parse_markup("caf&eacute; don&#39;t &quot;a&shy;b&zwnj;&quot; &amp;&thinsp;c", HTML)
+    assert marked.text == 'café don\'t "a\xadb\u200c" &\u2009c'
+    assert [atom.source for atom in marked.atoms if not atom.is_text] == ["&amp;", "&thinsp;"]
+
+
 def test_names_of_xml_have_cases_and_no_element_is_void() -> None:
     assert not parse_markup("<B>a</b>", XML).elements[0].closing
     assert parse_markup("<B>a</b>", HTML).elements[0].closing

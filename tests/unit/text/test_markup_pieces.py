@@ -81,6 +81,8 @@ def test_xml_knows_neither_void_elements_nor_entities_without_semicolons() -> No
     [
         ("&eacute;", "é"),
         ("&nbsp;", "\xa0"),
+        ("&thinsp;", "\u2009"),
+        ("&zwnj;", "\u200c"),
         ("&#0;", "�"),
         ("&#10;", "&#10;"),
         ("&no;", "&no;"),

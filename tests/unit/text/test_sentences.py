@@ -1,5 +1,7 @@
 """Sentences of a text."""
 
+from unicodedata import normalize
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -16,7 +18,7 @@ def split(text: str, language: str = "en", lines: Lines = Lines.FOLD) -> list[st
     [
         ("en", " One. Two!  Three? ", ["One.", "Two!", "Three?"]),
         ("en", "Mr. Smith met J. Doe. They left.", ["Mr. Smith met J. Doe.", "They left."]),
-        ("en", "See No. 5. Then 3.5 km.", ["See No. 5. Then 3.5 km."]),
+        ("en", "See No. 5. Then 3.5 km.", ["See No. 5.", "Then 3.5 km."]),
         ("en", 'He said "Go." She went.', ['He said "Go."', "She went."]),
         ("en", "Wait... what? No", ["Wait... what?", "No"]),
         ("en", "e.g. this. one", ["e.g. this. one"]),
@@ -67,6 +69,11 @@ def test_guillemets_are_separators_only_without_a_partner(
         ("ja", "「行く。」。次（注。）、だ。", ["「行く。」。", "次（注。）、だ。"]),
         ("ja", "「行く。」 次。", ["「行く。」", "次。"]),
         ("ja", "何？！はい。", ["何？！", "はい。"]),
+        (
+            "ja",
+            "これは３．５だ（図）．２．次，ア．終わり．",
+            ["これは３．５だ（図）．", "２．次，ア．終わり．"],
+        ),
         ("zh", "他来了。“走吧。”他说。", ["他来了。", "“走吧。”他说。"]),
         ("zh", "他**来了。**走吧。", ["他**来了。**", "走吧。"]),
     ],
@@ -86,7 +93,9 @@ def test_quotations_at_the_end_of_sentences(language: str, text: str, expected: 
         ("sat", ["ᱡᱚᱦᱟᱨ᱾", "ᱪᱮᱫ᱿", "ᱦᱚᱭ᱾"]),
         ("mn", ["ᠮᠣᠩᠭᠣᠯ᠃", "ᠪᠢ᠃"]),
         ("nqo", ["ߒߞߏ߹", "ߊߟߊ߹"]),
+        ("am", ["ሰላም::", "አዎ::", "በ 3::4 ነው።"]),
         ("hy", ["Բարև։", "Ինչպես ես։"]),
+        ("hy", ["Բարև:", "Ժամը 12:30 է:", "Ինչպես ես:"]),
         ("el", ["Τι κάνεις;", "Πού είσαι\u037e", "Εδώ."]),
         ("ur", ["یہ ہے۔", "وہ کیا ہے؟", "نہیں۔"]),
         ("hi", ["यह है।", "वह है॥", "हाँ।"]),
@@ -119,13 +128,94 @@ def test_small_letters_go_on_only_behind_signs_and_scripts_that_allow_it(
 @pytest.mark.parametrize(
     ("language", "sentences"),
     [
+        ("ar", ["\u200fد. ديفيد هنا.", "\u200f1. نعم."]),
         ("ar", ["قال د. ديفيد هذا.", "نعم."]),
         ("he", ["א. ב. יהושע כתב.", "כן."]),
         ("ko", ["이것은 집.", "물."]),
+        ("fr", ["J.-P. Sartre et A. Camus."]),
+        ("en", ["J.K. Rowling joined the U.S. Army at 5 p.m.", "She left."]),
+        ("th", ["ในปี พ.ศ. 2563 อ. เมือง ดี."]),
+        ("am", ["በ2012 ዓ.ም. መጣ።", "ሄደ።"]),
     ],
 )
-def test_initials_in_scripts_without_capitals(language: str, sentences: list[str]) -> None:
+def test_initials(language: str, sentences: list[str]) -> None:
     assert split(" ".join(sentences), language) == sentences
+
+
+@pytest.mark.parametrize(
+    ("language", "sentences"),
+    [
+        ("en", ["It was page 12.", "Then he came on 14. July or 3. 5. 2024.", "He is 42."]),
+        (
+            "en",
+            [
+                "1. It is 12.",
+                "2. Two.",
+                "Table 3. It is 5.",
+                "(4. Four.)",
+                "Fig. 5. See No. 6.",
+                "So.",
+            ],
+        ),
+        ("fr", ["Il a 12 ans et moi 42.", "Elle en a 35."]),
+        ("ru", ["Ему сейчас 12.", "Ей 35."]),
+        ("de", ["Am 12. Mai sah Karl den 2. Weltkrieg."]),
+        ("de", ["Er wurde 12. Danach ging er."]),  # as if it were an ordinal number
+        ("pl", ["To 2. Liceum."]),
+        ("ko", ["2024. 5. 12. 서울에서 만났다.", "이것은 2024.", "그것은 집."]),
+        ("hu", ["Budapest, 2024. 05. 12. Kedves Anna!"]),
+    ],
+)
+def test_numbers_at_the_end_of_sentences(language: str, sentences: list[str]) -> None:
+    assert split(" ".join(sentences), language) == sentences
+
+
+@pytest.mark.parametrize(
+    ("language", "sentences"),
+    [
+        ("ca", ["Viu al c. Major 5, pàg. 12.", "És al s. XIX."]),
+        ("ca", ["Mn. Cinto.", "Un cap.", "És així."]),
+        ("cs", ["Bydlí na nám. Míru, ul. Nová 500.", "Viz odst. 3 a str. 12345."]),
+        ("cs", ["To je prof. Novák."]),
+        ("da", ["Fru og hr. Jensen bor på Gl. Kongevej.", "Se f.eks. København, tlf. 12345678."]),
+        ("da", ["Han red.", "Se kap. 5 og Skt. Peders Stræde.", "Det er nr. 12345.", "Ja."]),
+        ("en", ["See p. 12345 and Sec. 5.", "Smith et al. (2019) saw Mt. Etna, vol. 2.", "So."]),
+        ("xx", ["See p. 12345."]),
+        ("bg", ["В гр. София, ул. Раковски № 500.", "Да."]),
+        ("de", ["Vgl. Hr. Max, Abb. 500.", "„Vgl. Köln.“", "Das ist Max.", "Er ist hier."]),
+        ("de", ["Wie geht’s.", "Wie geht's.", "»Dr. Max.«"]),
+        ("es", ["—¿Sr. Gil?", "Ver pág. 500 de la Dña. Ana en EE. UU. Ayer.", "Sí."]),
+        ("fi", ["Esim. Helsinki, klo 1200.", "Ks. Liite."]),
+        ("fr", ["Cf. Mme. Durand et le Dr. Martin, fig. 500.", "Oui."]),
+        ("hr", ["Npr. ul. Ilica br. 500.", "Da."]),
+        ("hy", ["1871 թ. Սիսիանում։"]),
+        ("it", ["Dell’avv. Rossi e d'A. Blu.", "Il sig. Rossi, pag. 500.", "Sì."]),
+        ("ne", ["डा. शर्मा।"]),
+        ("nl", ["Bijv. Amsterdam, blz. 500.", "Ja."]),
+        ("pt", ["A Profa. Maria, pág. 500.", "Sim."]),
+        ("ru", ["Площадь им. Ленина, рис. 500.", "Да."]),
+        ("sr", ["Нпр. проф. Јовић, стр. 500.", "Да."]),
+        ("sv", ["T.ex. s.k. Nobel, kap. 500.", "Det är Jan.", "Han är här."]),
+        ("te", ["డా. రెడ్డి వచ్చారు."]),
+        ("eu", ["Adib. Bilbon, jn. Etxeberria.", "Ikusi or. 12345.", "Bai."]),
+        ("id", ["Tn. Budi tinggal di Jl. Merdeka No. 12345.", "PT. Telkom, hlm. 5.", "Hal."]),
+        ("kk", ["Ол 1990 ж. Алматыда, Абай көш. 12345.", "Проф. Ахметов келді."]),
+        ("lt", ["Šv. Jono bažnyčia.", "Žr. Vilnių, psl. 5.", "Vysk. Motiejus, str. 12345."]),
+        ("nb", ["Hr. Hansen bor i St. Olavs gate."]),
+        ("nb", ["Han sa f.eks. Oslo, kl. 1200.", "Se s. 12345."]),
+        ("no", ["Se kap. 5 og prof. Berg."]),
+        ("ro", ["Stă pe str. Unirii nr. 12345, bl. A, ap. 5.", "Sf. Maria.", "Acest gen.", "Da."]),
+        ("sw", ["Bw. Juma na Bi. Asha walifika.", "Mhe. Rais, S.L.P. 12345.", "Ndiyo."]),
+        ("tr", ["Doç. Dr. Ayşe Yılmaz ve Av. Ali geldi.", "Bkz. Ankara, Atatürk Cad. No. 12345."]),
+        ("tr", ["Bunu gör.", "Onu sok.", "M.Ö. Roma."]),
+        ("uk", ["У м. Києві на вул. Хрещатик.", "Див. Додаток, ст. 12345.", "Св. Миколай."]),
+        ("vi", ["Ông ở TP. Hồ Chí Minh.", "PGS.TS. Nguyễn và ThS. Lê, tr. 12345.", "Vâng."]),
+    ],
+)  # fmt: skip
+def test_abbreviations(language: str, sentences: list[str]) -> None:
+    for form in ("NFC", "NFD"):
+        expected = [normalize(form, sentence) for sentence in sentences]
+        assert split(" ".join(expected), language) == expected
 
 
 def test_semicolons_are_question_marks_only_in_greek() -> None:

@@ -24,6 +24,8 @@ LINES = [
     ("tr", "Ankara'da %5 arttı, LibreOffice'in 3'ü."),
     ("sv", "Han sade: ”Ja, 5 %.” EU:s regler"),
     ("fi", "Hän sanoi: ”Kyllä.” EU:n ja USA:n 5 %"),
+    ("fi", "Kuva 3: auto, EU: talo, 5:nnen luvun 3:een, CD:itä"),
+    ("sv", "Figur 3: bild, FN: stat, 3:e, CD:arna"),
     ("hu", "Azt mondta: „Igen, 5%”."),
     ("el", "Τι είναι; «Ναι», είπε."),
     ("ar", "نعم، هل هذا؟ لا؛ شكرا."),

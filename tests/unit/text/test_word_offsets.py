@@ -33,6 +33,8 @@ def test_offsets_of_any_text_are_in_order(words: list[str], text: str) -> None:
         (["It", "'s", "5", "%"], "It’s 5 %", ["It", "s", "5", "%"]),
         (["the", "End"], "The end", ["The", "end"]),
         (["a", "@-@", "b", "c"], "a-b c", ["a", "", "b", "c"]),
+        (["ı", "ii", "ışık", "i"], "I İİ Işık İ", ["I", "İİ", "Işık", "İ"]),
+        (["ż", "ii"], "z\u0307 I\u0307I\u0307", ["z\u0307", "I\u0307I\u0307"]),
         (["x", "missing", "tail", "end"], "x tail end", ["x", "", "tail", "end"]),
     ],
 )
