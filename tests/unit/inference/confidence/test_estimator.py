@@ -89,6 +89,8 @@ def test_the_evidence_is_that_of_scoring(make_model):
         assert values[:, 0].tolist() == pytest.approx(translation.word_scores, abs=1e-5)
         assert attention is not None and attention.shape == (len(hypothesis.ids), 4)
         assert not values[:, 3].any()
+        for tensor in (values, attention):  # forks send it back without the rest of its batch
+            assert tensor.untyped_storage().nbytes() == tensor.nbytes
 
 
 def _window(sources):
