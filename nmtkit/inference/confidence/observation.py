@@ -34,7 +34,10 @@ def with_evidence(
     result: list[NBest] = []
     for batch in batches:
         n_best = list(itertools.islice(remaining, len(batch)))
-        result += _of_batch(ensemble, [sources[number] for number in batch], n_best)
+        size = max(1, len(batch) // max(map(len, n_best)))  # each hypothesis is a row
+        for start in range(0, len(batch), size):
+            part = slice(start, start + size)
+            result += _of_batch(ensemble, [sources[number] for number in batch[part]], n_best[part])
     return result
 
 
