@@ -226,6 +226,11 @@ class Outputs(NamedTuple):
     alignments: TextIO
     segments: TextIO
 
+    def flush(self) -> None:
+        """Write what is in memory, for programs that wait for it."""
+        for stream in self:
+            stream.flush()
+
 
 def _write_translations(
     results: "Iterable[list[Translation]]",
@@ -252,7 +257,7 @@ def _write_translations(
         if translations[0].missing_terms:
             warn(f"line {number}: {describe_missing(translations[0].missing_terms)}")
         if number == lines.lines_read:
-            streams.translations.flush()
+            streams.flush()
     _warn_unfinished(unfinished, number)
     if low:
         done = "marked" if confidence.marks else "left empty"
@@ -271,7 +276,7 @@ def _write_segmented(
         _write(streams.segments, [segments_line(line.segments)])
         unfinished += not line.translation.finished
         if number == lines.lines_read:
-            streams.translations.flush()
+            streams.flush()
     _warn_unfinished(unfinished, number)
 
 

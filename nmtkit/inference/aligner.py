@@ -175,7 +175,8 @@ def learn(scores: Iterable[tuple[Score, Score | None]], rounds: int) -> Iterator
                 alignment[: len(pair.tgt)] = _with_no_link(links.forward)
                 yield Linked(replace(score, alignment=alignment), _with_no_link(links.backward))
             else:
-                yield Linked(score, torch.zeros(len(pair.src), len(pair.tgt) + 1))
+                nothing = np.zeros((len(pair.src), len(pair.tgt)), np.float32)
+                yield Linked(score, _with_no_link(nothing))
 
 
 def _attended(score: Score, other: Score | None) -> AttendedPair:

@@ -54,8 +54,9 @@ DIRICHLET = 0.1
 MAX_CELLS = 20_000_000
 """Pairs of positions to learn from; each takes 28 bytes."""
 
-MAX_PAIR_CELLS = 4_000_000
-"""Pairs of positions of the longest sentence pair whose links are learned."""
+MAX_SIDE_TOKENS = 2000
+"""Tokens of the longer side of a sentence pair whose links are learned: there is a transition from
+each of them to each."""
 
 WINDOW_CELLS = 4_000_000
 """Pairs of positions whose links are computed at a time."""
@@ -71,7 +72,8 @@ class AttendedPair(NamedTuple):
     @property
     def is_learnable(self) -> bool:
         """Whether both sides have words, and not too many."""
-        return 0 < self.attention.size <= MAX_PAIR_CELLS
+        lengths: tuple[int, ...] = self.attention.shape
+        return min(lengths) > 0 and max(lengths) <= MAX_SIDE_TOKENS
 
 
 class Links(NamedTuple):

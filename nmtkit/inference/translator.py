@@ -303,13 +303,14 @@ class Translator:
         :return: for each line its translations, best first: at least one, at most n_best.
         :raises ConfigError: n_best is larger than a beam that was asked for, or a setting is wrong.
         :raises DataError: there are more or fewer prefixes than lines.
-        :raises ModelError: alignments are requested and the model has none.
+        :raises ModelError: alignments are requested or needed, and no model has them.
         :raises TypeError: `lines` is a single string, or one of them is no string.
         """
         translator = self.with_search(**search) if search else self
         translator = translator._with_room_for(n_best)
         check_settings(translator.search, n_best)
         searcher = translator._window_search
+        searcher.check_alignments(alignments)
         find = functools.partial(searcher.translations, n_best=n_best, alignments=alignments)
         return translator._translate_windows(
             lines, tokenized, process_group, searcher, find, prefixes=prefixes
@@ -376,6 +377,7 @@ class Translator:
         sampling.check()
         seeds = LineSeeds(seed, first_line)
         searcher = translator._window_search
+        searcher.check_alignments(alignments)
         find = functools.partial(
             searcher.samples, n=n, seeds=seeds, alignments=alignments, sampling=sampling
         )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 
 from nmtkit.config import SearchConfig
-from nmtkit.errors import refuse_other
+from nmtkit.errors import ModelError, refuse_other
 from nmtkit.inference.ensemble import CandidateLists, Ensemble, SourceTokens
 from nmtkit.inference.stream_batching import Batches, WindowDone
 from nmtkit.inference.translation import (
@@ -25,7 +25,7 @@ from nmtkit.inference.translation import (
 )
 from nmtkit.search.beam import search_batches
 from nmtkit.search.hypothesis import Hypothesis
-from nmtkit.search.search_settings import hypotheses_to_rerank
+from nmtkit.search.search_settings import NO_ALIGNMENT, hypotheses_to_rerank
 from nmtkit.seeds import derive_seed
 from nmtkit.special_symbols import UNK
 from nmtkit.text.names import PLACEHOLDERS
@@ -135,6 +135,16 @@ class WindowSearch:
         self._ensemble, self.search, self._candidates = ensemble, search, candidates
         self._terms, self._likelihood, self._prefixes = terms, likelihood, prefixes
         self._replacements, self._confidence = replacements, confidence
+
+    def check_alignments(self, wanted: bool) -> None:
+        """Raise ModelError if alignments are needed and no model has them, before any search.
+
+        :param wanted: they are requested; `<unk>` and coverage may need them, too.
+        """
+        needed = wanted or self._replacements is not None or self.search.coverage_penalty > 0
+        if needed and not self._ensemble.has_attention:
+            with self._ensemble.error_context():
+                raise ModelError(NO_ALIGNMENT)
 
     def read(
         self, pairs: Sequence[tuple[str, str]], first: int, tokenized: bool, done: WindowDone

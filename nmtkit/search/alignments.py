@@ -15,6 +15,7 @@ from nmtkit.errors import ModelError
 from nmtkit.models.base import TranslationModel
 from nmtkit.models.search_state import EncodedSource, row_numbers
 from nmtkit.search.hypothesis import Hypothesis
+from nmtkit.search.search_settings import NO_ALIGNMENT
 from nmtkit.special_symbols import BOS, EOS
 
 
@@ -37,10 +38,7 @@ def with_alignments(
     by_model = [_alignments(model, source, lengths, hypotheses) for model, source in pairs]
     aligned = [alignments for alignments in by_model if alignments is not None]
     if not aligned:
-        raise ModelError(
-            "the model has no alignment, which --alignments, --replace-unk and --coverage-penalty"
-            " need; leave them out"
-        )
+        raise ModelError(NO_ALIGNMENT)
     return [
         [
             dataclasses.replace(h, alignment=torch.stack(matrices).mean(0))

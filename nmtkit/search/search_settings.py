@@ -32,6 +32,12 @@ NOT_A_NUMBER = (
 )
 """Message for log-probabilities above `MAX_LOG_PROB`, or that are not numbers."""
 
+NO_ALIGNMENT = (
+    "the model has no alignment, which --alignments, --replace-unk and --coverage-penalty need;"
+    " leave them out"
+)
+"""Message for models without attention where alignments are needed."""
+
 NO_HYPOTHESIS = "every word is forbidden or has probability 0; check the vocabulary"
 """Message for a sentence without any hypothesis, finished or not."""
 

@@ -101,7 +101,7 @@ class Reranker:
             if math.isnan(score):
                 raise DataError(
                     f"{entry.location}: the score is not a number: a feature or the total is"
-                    " infinite; replace it with a finite number"
+                    " infinite or not a number; replace it with a finite number"
                 )
         order = sorted(range(len(group)), key=lambda n: -scores[n])
         return [group[n].with_total(scores[n]) for n in order]

@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import io
 import json
 import lzma
 import os
@@ -11,14 +12,19 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import torch
 import zstandard
 from click.testing import Result
 
-from nmtkit.cli.writers import n_best_lines
-from nmtkit.inference.translation import Translation
+from nmtkit.cli.translate import Outputs, _write_translations
+from nmtkit.cli.writers import PLAIN, n_best_lines
+from nmtkit.inference.translation import Translation, empty_translation
+from nmtkit.inference.word_alignment import Alignment
 
 Nmtkit = Callable[..., Result]
 
@@ -415,6 +421,21 @@ def test_bars_in_a_translation_are_escaped_in_the_n_best_format():
         "7 ||| a &#124;&#124;&#124; b ||| nmtkit0= -1.500000 ||| -0.750000",
         "7 ||| a | b ||| nmtkit0= -1.500000 ||| -0.750000",
     ]
+
+
+def test_alignments_of_a_line_that_arrives_alone_are_written_at_once():
+    written = io.BytesIO()
+    streams = Outputs(io.StringIO(), io.TextIOWrapper(written), io.StringIO())
+    translation = replace(
+        empty_translation(), word_alignment=Alignment(["a"], ["x"], torch.ones(1, 2))
+    )
+
+    def arriving():
+        yield [translation]
+        assert written.getvalue() == b"0-0\n"
+
+    lines = SimpleNamespace(lines_read=1)
+    _write_translations(arriving(), lines, streams, "text", "hard", PLAIN, str)
 
 
 class Pipe:

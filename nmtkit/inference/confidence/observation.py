@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import torch
+from torch import Tensor
 
 from nmtkit.data.batch import pad
 from nmtkit.inference.confidence.features import Observation
@@ -33,7 +34,10 @@ def with_evidence(
     result: list[NBest] = []
     for batch in batches:
         n_best = list(itertools.islice(remaining, len(batch)))
-        result += _of_batch(ensemble, [sources[number] for number in batch], n_best)
+        size = max(1, len(batch) // max(map(len, n_best)))  # each hypothesis is a row
+        for start in range(0, len(batch), size):
+            part = slice(start, start + size)
+            result += _of_batch(ensemble, [sources[number] for number in batch[part]], n_best[part])
     return result
 
 
@@ -66,15 +70,17 @@ def _of_batch(
     for source, n_best in zip(sources, found, strict=True):
         width = len(source[0]) + 1
         yield [
-            replace(one, evidence=(values[n, :length], _cut(attention, n, length, width)))
-            for one, n, length in ((h, next(number), len(h.ids)) for h in n_best)
+            replace(one, evidence=_of_row(values, attention, next(number), len(one.ids), width))
+            for one in n_best
         ]
 
 
-def _cut(
-    attention: torch.Tensor | None, number: int, length: int, width: int
-) -> torch.Tensor | None:
-    return None if attention is None else attention[number, :length, :width]
+def _of_row(
+    values: Tensor, attention: Tensor | None, row: int, length: int, width: int
+) -> tuple[Tensor, Tensor | None]:
+    """Return copies of the evidence in a row: a view would be pickled with its whole batch."""
+    weights = None if attention is None else attention[row, :length, :width].clone()
+    return values[row, :length].clone(), weights
 
 
 def observation_of(hypothesis: Hypothesis) -> Observation:

@@ -7,9 +7,11 @@ import pytest
 import torch
 
 from nmtkit.config import TextConfig
-from nmtkit.inference.aligner import Aligner
+from nmtkit.inference import link_learning
+from nmtkit.inference.aligner import Aligner, symmetric_links
 from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.scorer import Scorer
+from nmtkit.inference.symmetrization import Symmetrization
 from nmtkit.inference.word_alignment import Alignment, word_alignment
 from nmtkit.text.lexicon import LinkCounts
 from nmtkit.text.names import Names
@@ -117,3 +119,15 @@ def test_links_are_counted_between_the_models_tokens(make_model, bpe):
     for line in output.getvalue().splitlines():
         target, source, share = line.split(" ")
         assert float(share) == pytest.approx(expected[source, target] / totals[source], abs=1e-6)
+
+
+def test_pairs_whose_links_are_not_learned_have_none_in_the_other_direction(
+    make_model, monkeypatch
+):
+    monkeypatch.setattr(link_learning, "MAX_SIDE_TOKENS", 3)
+    aligner = Aligner(Scorer(Ensemble((make_model(1),))))
+    pairs = [("a b c d", "v w x y"), ("a b", "v w")]
+    union, _ = symmetric_links(aligner, None, pairs, Symmetrization.UNION)
+    forward, _ = aligner.align(pairs)
+    linked = [link for link in forward.links() if forward.is_linked(link[1])]
+    assert union.links == sorted(linked)

@@ -152,7 +152,8 @@ def test_links_of_pairs_that_were_not_learned_from() -> None:
 
 def test_a_part_of_many_pairs_is_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(link_learning, "MAX_CELLS", 20)
-    monkeypatch.setattr(link_learning, "MAX_PAIR_CELLS", 9)
-    pairs = iter([attended("abcd", "nopq"), attended("", "n"), *[attended("ab", "no")] * 10])
+    monkeypatch.setattr(link_learning, "MAX_SIDE_TOKENS", 3)
+    left_out = attended("abcd", "n"), attended("a", "nopq"), attended("", "n")
+    pairs = iter([*left_out, *[attended("ab", "no")] * 10])
     assert [pair.attention.size for pair in learnable(pairs)] == [4] * 5
     assert len(list(pairs)) == 5

@@ -14,6 +14,7 @@ from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.scorer import Scorer
 from nmtkit.inference.translator import MIN_LINES_PER_CORE, Translator
 from nmtkit.models.kernels import plain_pieces
+from nmtkit.models.rnnenc import RNNencConfig
 from nmtkit.parallel import fork
 from nmtkit.search.beam import search_batches
 from nmtkit.text.names import PLACEHOLDERS, Names, Uses, unmask
@@ -292,6 +293,20 @@ def test_an_unknown_word_becomes_a_whole_source_word(make_model):
     for (best,) in translator.translate(["abc", "abc bc"]):
         assert "<unk>" in best.tokens
         assert set(best.text.split()) <= {"abc", "bc", *"vwxyz"}
+
+
+@pytest.mark.parametrize("call", [Translator.translate, Translator.sample])
+def test_without_attention_what_needs_it_is_refused_before_a_line_is_read(make_model, call):
+    """An unknown word may be in the last of a million translations."""
+    loaded = make_model(1, sizes=RNNencConfig(embedding=6, hidden=8, maxout=4))
+    plain = Translator(Ensemble((loaded,)))
+    for translator, options in (
+        (plain.with_replacements({}), {}),
+        (plain, {"alignments": True}),
+        (plain, {"coverage_penalty": 0.5}),
+    ):
+        with pytest.raises(ModelError, match="^a model in memory: the model has no alignment"):
+            call(translator, [], **options)
 
 
 def test_an_ensemble_replaces_unknown_words_by_its_mean_alignment(make_model):

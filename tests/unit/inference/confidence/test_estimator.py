@@ -15,6 +15,7 @@ from nmtkit.inference.stream_batching import WindowDone
 from nmtkit.inference.translator import Translator
 from nmtkit.io.calibration_record import LogisticRecord
 from nmtkit.models.rnnenc import RNNencConfig
+from nmtkit.models.rnnsearch import RNNsearch
 from tests.unit.calibrations import RECORD
 
 LINES = ["a b c", "", "e", "d d d d a b c e", "b c", "c b a", "a"]
@@ -89,12 +90,27 @@ def test_the_evidence_is_that_of_scoring(make_model):
         assert values[:, 0].tolist() == pytest.approx(translation.word_scores, abs=1e-5)
         assert attention is not None and attention.shape == (len(hypothesis.ids), 4)
         assert not values[:, 3].any()
+        for tensor in (values, attention):  # forks send it back without the rest of its batch
+            assert tensor.untyped_storage().nbytes() == tensor.nbytes
 
 
 def _window(sources):
     from nmtkit.inference.window_search import Window
 
     return Window(["a b c"], [[]], sources, sources, 0, [], {}, WindowDone(0, 1))
+
+
+def test_as_many_hypotheses_are_read_together_as_lines_are_searched(make_model, monkeypatch):
+    rows, evidence = [], RNNsearch.evidence
+
+    def noting(self, *inputs):
+        rows.append(len(inputs[2]))
+        return evidence(self, *inputs)
+
+    monkeypatch.setattr(RNNsearch, "evidence", noting)
+    found = confidences(translator_of(make_model(1)), LINES, 3)
+    lines = [len(of_line) for line, of_line in zip(LINES, found, strict=True) if line]
+    assert sum(rows) == sum(lines) > len(lines) >= max(rows)
 
 
 def test_samples_have_no_confidences(make_model):
