@@ -236,7 +236,8 @@ class Adaptation:
         measured = MeasuredPoint(
             point, differences[0], max((-d for d in differences[1:]), default=0.0)
         )
-        log.info("point %g: %+.2f BLEU won, %.2f lost", point, measured.gain, measured.loss)
+        figures = measured.gain, self.judge.metric, measured.loss
+        log.info("point %g: %+.2f %s won, %.2f lost", point, *figures)
         return measured
 
     def _left(self) -> float:
