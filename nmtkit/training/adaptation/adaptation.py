@@ -199,12 +199,11 @@ class Adaptation:
         )
         corpus = corpus_of(self.learned, self.model)
         corrections = Batches(corpus, data, request.seed)
-        replay = None
+        replay, words = None, self.model.tgt_vocab
         if self.replay is not None:
+            words = self.replay.corpus.tgt.counted(words)
             replay = self.replay.batches(config, settings.replayed_tokens, request.seed)
-        tuner = FineTuner(
-            self.trained, corrections, replay, settings, config.training, self.model.tgt_vocab
-        )
+        tuner = FineTuner(self.trained, corrections, replay, settings, config.training, words)
         term_words = TermWords.of(self.model.src_vocab, self.model.tgt_vocab)
         if term_words is not None:
             tie_term_words(self.trained, tuner.optimizer, term_words)
