@@ -322,7 +322,8 @@ class Trainer:
         self.averaged = self._averaged_parameters()
         with swapped_parameters(self.model, self.averaged):
             validation = self.validate(self.model)
-            self.show_samples(self.model, self.progress.updates)
+            if math.isfinite(validation.cost_per_token):
+                self.show_samples(self.model, self.progress.updates)
         self.progress = update_early_stopping(self.progress, validation, self.config)
         seconds = self._count_time()
         is_best = self.progress.stale == 0
