@@ -44,6 +44,9 @@ FORMAT = 2
 MAX_DESCRIPTION_BYTES = 1 << 16
 """Maximum size of a JSON file."""
 
+COUNTED_IDS = 1 << 20
+"""Ids that are counted together."""
+
 MAX_GAP = 256
 """Mean distance between sentences up to which their offsets are read together with all between."""
 
@@ -143,6 +146,19 @@ class Side:
             return np.diff(self.offsets[first : last + 2])[indices - first]
         bounds: Ids = np.concatenate([self.offsets[i : i + 2] for i in indices.tolist()])
         return bounds[1::2] - bounds[::2]
+
+    def counted(self, vocabulary: Vocabulary) -> Vocabulary:
+        """Return this side's vocabulary with counts: those of the sentences if it has none.
+
+        :raises DataError: the files are damaged.
+        """
+        if any(vocabulary.counts):
+            return vocabulary
+        counts, total = np.zeros(len(vocabulary), np.int64), len(self.ids)
+        for start in range(0, total, COUNTED_IDS):
+            ids = self.ids[start : min(start + COUNTED_IDS, total)]
+            counts += np.bincount(ids, minlength=len(vocabulary))
+        return Vocabulary(vocabulary.words, counts.tolist())
 
 
 class Corpus:

@@ -13,12 +13,12 @@ def with_time(
 
     :param seconds: time of the whole training; None: that of the settings, 0 for no limit.
     :param old: settings of the training that is resumed: its schedule stays, unless it was laid out
-        for less time, or for a number of updates and a time is asked for now. A new training has
-        none of another one's time, whose settings it may have.
+        for less time, or for a number of updates and a time is asked for now. A new training with a
+        time has none of another one, whose settings it may have.
     """
     limit = config.time_limit if seconds is None else seconds
     schedule = config.schedule
-    if old is None and config.time_limit:
+    if old is None and (config.time_limit or seconds):
         schedule = ()
     elif old is not None and (old.time_limit or seconds):
         is_longer = not limit or limit > old.time_limit

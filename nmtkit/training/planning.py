@@ -235,6 +235,8 @@ class Planner:
         table = merge_tables(merge_tables(recipe_table(RECIPE), plan.settings()), parts)
         if self._overrides.get("data", {}).get("batch_unit") == "sentences":
             table["data"]["batch_size"] = max(round(plan.batch_size / self._pair_size), 1)
+        if self._overrides.get("training", {}).get("early_stopping_metric") == "bleu":
+            table["training"]["dev_bleu"] = True
         config = self._with_overrides(table)
         if not config.training.dev_bleu:
             return config

@@ -322,6 +322,7 @@ def _build_trainer(
         for split in ("train", "dev")
     )
     check_ranks_data(data, corpus, dev, process_group)
+    vocabularies = vocabularies[0], corpus.tgt.counted(vocabularies[1])
     check_lock = (lambda: None) if lock is None else lock.check
     part = (process_group.rank, process_group.size)
     segments = process_group.broadcast(lambda: corpus_segments(read_manifest(data), data))

@@ -185,6 +185,7 @@ class Trainer:
         grace = SIGNAL_GRACE if self.process_group.size > 1 else 0.0
         with StopSignals(grace) as self.stop_signals:
             self._count_time()
+            is_first = True
             while not self.finished():
                 previous = self.progress
                 update = self.update()
@@ -199,9 +200,11 @@ class Trainer:
                 self.metrics_logger.log_update(
                     self.progress, update.cost, update.tokens, update.norm
                 )
-                if self.time_limit is not None:
+                # the first update also waits for processes, memory and kernels
+                if self.time_limit is not None and not is_first:
                     self.time_limit.costs.add_update(seconds, update.tokens)
                     self._revise_schedule(self.time_limit)
+                is_first = False
                 validation_due = self._validation_due(previous) or bool(self._used_up())
                 if validation_due:
                     self.validate_and_save()
@@ -319,7 +322,8 @@ class Trainer:
         self.averaged = self._averaged_parameters()
         with swapped_parameters(self.model, self.averaged):
             validation = self.validate(self.model)
-            self.show_samples(self.model, self.progress.updates)
+            if math.isfinite(validation.cost_per_token):
+                self.show_samples(self.model, self.progress.updates)
         self.progress = update_early_stopping(self.progress, validation, self.config)
         seconds = self._count_time()
         is_best = self.progress.stale == 0

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,7 +64,8 @@ def validate(
     """Measure a model on the dev set, without dropout; its training mode is restored.
 
     :param batches: this rank's part of the dev set.
-    :param dev_scores: returns the scores of the translated dev set; None: do not translate it.
+    :param dev_scores: returns the scores of the translated dev set; None: do not translate it. A
+        model whose cost is not finite cannot translate.
     :param bar: shows how far the cost is; None: nothing is shown.
     """
     was_training = model.training
@@ -79,7 +81,7 @@ def validate(
     cost, tokens, sentences = map(
         sum, zip(*process_group.all_gather((cost, tokens, sentences)), strict=True)
     )
-    scores = dev_scores() if dev_scores else DevScores()
+    scores = dev_scores() if dev_scores and math.isfinite(cost) else DevScores()
     model.train(was_training)
     return Validation(cost / tokens, cost / sentences, scores.bleu, scores.chrf)
 

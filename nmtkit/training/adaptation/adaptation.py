@@ -1,7 +1,6 @@
 """The steps of an adaptation: fine-tuning, choosing a point, the report, the new model folder."""
 
 import contextlib
-import dataclasses
 import functools
 import logging
 import math
@@ -29,7 +28,7 @@ from nmtkit.training.adaptation.corrections import (
     warn_if_swapped,
 )
 from nmtkit.training.adaptation.examiner import Examiner, Judge, Purpose, TestSet, Translations
-from nmtkit.training.adaptation.fine_tuning import MANY, FineTuner, settings_for
+from nmtkit.training.adaptation.fine_tuning import MANY, FineTuner, batching, settings_for
 from nmtkit.training.adaptation.folder import adapted_provenance, write_adapted
 from nmtkit.training.adaptation.interpolation import MeasuredPoint, interpolate, search_point
 from nmtkit.training.adaptation.replay import Replay, find_replay, open_replay
@@ -189,22 +188,13 @@ class Adaptation:
         request, config = self.request, self.model.config
         many = self.replay is not None and len(self.learned) >= MANY
         settings = request.settings or settings_for(config.training, self.is_few, many)
-        data = dataclasses.replace(
-            config.data,
-            batch_size=settings.tokens,
-            batch_unit="tokens",
-            sort_pool=50,
-            order="random",
-            shuffle="every-epoch",
-        )
         corpus = corpus_of(self.learned, self.model)
-        corrections = Batches(corpus, data, request.seed)
-        replay = None
+        corrections = Batches(corpus, batching(config.data, settings.tokens), request.seed)
+        replay, words = None, self.model.tgt_vocab
         if self.replay is not None:
+            words = self.replay.corpus.tgt.counted(words)
             replay = self.replay.batches(config, settings.replayed_tokens, request.seed)
-        tuner = FineTuner(
-            self.trained, corrections, replay, settings, config.training, self.model.tgt_vocab
-        )
+        tuner = FineTuner(self.trained, corrections, replay, settings, config.training, words)
         term_words = TermWords.of(self.model.src_vocab, self.model.tgt_vocab)
         if term_words is not None:
             tie_term_words(self.trained, tuner.optimizer, term_words)
@@ -236,7 +226,8 @@ class Adaptation:
         measured = MeasuredPoint(
             point, differences[0], max((-d for d in differences[1:]), default=0.0)
         )
-        log.info("point %g: %+.2f BLEU won, %.2f lost", point, measured.gain, measured.loss)
+        figures = measured.gain, self.judge.metric, measured.loss
+        log.info("point %g: %+.2f %s won, %.2f lost", point, *figures)
         return measured
 
     def _left(self) -> float:

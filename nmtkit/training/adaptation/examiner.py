@@ -150,12 +150,16 @@ class Examiner:
 
 
 class Judge:
-    """Measures translations of a language by the metrics that suit it."""
+    """Measures translations of a language by the metrics that suit it.
+
+    metric: title of the one by which points are chosen and losses refused.
+    """
 
     def __init__(self, text: TextConfig) -> None:
         """Choose the metrics: BLEU and chrF; BLEU counts the given words of tokenised text."""
         self._bleu = "bleu" if text.tokenized else "sacrebleu"
         self._tokenizer = choose_tokenizer(text.tgt_language)
+        self.metric = "BLEU" if self._tokenizer.spaced else "chrF"
 
     def bleu(self, test_set: TestSet, translations: Sequence[str]) -> float:
         """Return BLEU in percent; chrF where spaces do not separate words."""

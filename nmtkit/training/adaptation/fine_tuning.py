@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import torch
 
-from nmtkit.config import TrainingConfig
+from nmtkit.config import DataConfig, TrainingConfig
 from nmtkit.data.batch import Batch
 from nmtkit.data.batching import Batches
 from nmtkit.errors import ModelError
@@ -99,6 +99,21 @@ def settings_for(
             dropout_epochs=3.0,
         )
     return FineTuningSettings(rate(MAX_RATE))
+
+
+def batching(data: DataConfig, tokens: int) -> DataConfig:
+    """Return the settings of batches of at most so many target tokens, in random order.
+
+    :param data: settings of the training of the old model.
+    """
+    return dataclasses.replace(
+        data,
+        batch_size=tokens,
+        batch_unit="tokens",
+        sort_pool=50,
+        order="random",
+        shuffle="every-epoch",
+    )
 
 
 class FineTuner:

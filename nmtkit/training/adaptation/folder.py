@@ -72,8 +72,8 @@ def adapted_provenance(
 ) -> dict[str, Any]:
     """Return the content of the new `origin.json`.
 
-    It names the old model, the corrections with their checksums, and the data of the old model's
-    training, so that an adapted model can be adapted again.
+    It names the old model, the corrections with their checksums, and the data that was replayed, or
+    else that of the old model's training, so that an adapted model can be adapted again.
 
     :param inputs: SHA-256 of the files of corrections, by path.
     :param old: the old parameters.
@@ -86,7 +86,10 @@ def adapted_provenance(
     }
     splits = {"train": {"pairs": report.corrections}}
     manifest = {"splits": splits, "inputs": {**before.get("inputs", {}), **inputs}}
-    checksums = before.get("data", {})
+    checksums = dict(before.get("data", {}))
+    if replay is not None:
+        corpus = zip(model.config.data.sides, (replay.corpus.src, replay.corpus.tgt), strict=True)
+        checksums |= {f"train.{side}": part.checksum for side, part in corpus}
     provenance = provenance_of(command, manifest, checksums, model.device.type, initial)
     assert INITIAL_KEY in provenance
     if replay is not None:

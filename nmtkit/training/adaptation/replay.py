@@ -24,6 +24,7 @@ from nmtkit.io.lines import read_lines
 from nmtkit.model_folder import LoadedModel, other_subwords
 from nmtkit.text.names import PLACEHOLDERS
 from nmtkit.training.adaptation.corrections import Pair
+from nmtkit.training.adaptation.fine_tuning import batching
 from nmtkit.training.provenance import read_provenance
 
 log = logging.getLogger("nmtkit")
@@ -48,16 +49,8 @@ class Replay:
 
     def batches(self, config: Config, tokens: int, seed: int) -> Batches:
         """Return endless batches of about so many target tokens, in random order."""
-        data = dataclasses.replace(
-            config.data,
-            batch_size=tokens,
-            batch_unit="tokens",
-            sort_pool=50,
-            order="random",
-            shuffle="every-epoch",
-        )
         segments = corpus_segments(read_manifest(self.folder), self.folder)
-        return Batches(self.corpus, data, seed, segments=segments)
+        return Batches(self.corpus, batching(config.data, tokens), seed, segments=segments)
 
     def dev_pairs(self, model: LoadedModel, count: int) -> list[Pair]:
         """Return pairs of the folder's dev set as raw text, spread evenly over it.

@@ -106,6 +106,16 @@ def test_a_text_without_a_final_newline(tmp_path, vocabulary):
     assert sentences(open_side(path, vocabulary)) == [[2, 3, EOS], [4, EOS]]
 
 
+@pytest.mark.parametrize("together", [1, 4, 1000])
+def test_a_vocabulary_without_counts_gets_those_of_the_text(
+    text, vocabulary, monkeypatch, together
+):
+    monkeypatch.setattr(corpus, "COUNTED_IDS", together)
+    counted = open_side(text, vocabulary).counted(vocabulary)
+    assert (counted.words, counted.counts) == (vocabulary.words, (6, 3, 3, 2, 1))
+    assert open_side(text, vocabulary).counted(counted) is counted
+
+
 def test_a_changed_text_is_read_again(text, vocabulary):
     open_side(text, vocabulary)
     write(text, ["c", "b b"])

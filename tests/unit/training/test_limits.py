@@ -24,6 +24,7 @@ def test_a_new_training_does_not_begin_with_the_schedule_of_another_ones_time() 
     assert with_time(PLANNED, 90.0, None).schedule == with_time(PLANNED, None, None).schedule == ()
     repeated = dataclasses.replace(PLANNED, time_limit=0.0)
     assert with_time(repeated, None, None).schedule == PLANNED.schedule
+    assert with_time(repeated, 90.0, None).schedule == ()
 
 
 def test_a_time_takes_the_place_of_a_schedule_for_updates() -> None:

@@ -1,8 +1,10 @@
-"""Training pairs are chosen evenly, in one pass."""
+"""Training pairs are chosen evenly, in one pass; the time of all processes counts."""
+
+import os
 
 import pytest
 
-from nmtkit.training.optimize import MAX_CHARACTERS, spaced_pairs
+from nmtkit.training.optimize import MAX_CHARACTERS, processor_seconds, spaced_pairs
 
 
 @pytest.fixture
@@ -27,3 +29,9 @@ def test_pairs_are_evenly_spaced(files, size):
 def test_long_and_empty_lines_are_skipped(files):
     long = "a" * (MAX_CHARACTERS + 1)
     assert spaced_pairs(files(["a", "", long, "b"]), 10) == [("a", "a"), ("b", "b")]
+
+
+def test_the_time_of_forks_counts(monkeypatch):
+    """They translate all but a share of the lines where there are several threads."""
+    monkeypatch.setattr(os, "times", lambda: os.times_result((1.0, 0.5, 20.0, 3.0, 99.0)))
+    assert processor_seconds() == 24.5

@@ -170,6 +170,7 @@ def test_on_a_gpu_graphs_are_measured_and_no_words_are_drawn(
         (["training.dev_bleu=false"], "cost"),
         (["training.dev_bleu=false", "training.early_stopping_metric=chrf"], "chrf"),
         (["training.early_stopping_metric=cost"], "cost"),
+        (["training.early_stopping_metric=bleu"], "bleu"),
     ],
 )
 def test_the_best_translations_are_kept_where_the_dev_set_is_translated(

@@ -854,3 +854,17 @@ def test_nothing_is_written_through_a_link_out_of_the_folder(run, tmp_path, name
     (folder / name).symlink_to((folder / name).name)  # to itself
     with pytest.raises(ModelError, match=f"{name}: is a link that leads out"):
         run("model", "training.max_updates=8")
+
+
+def test_a_vocabulary_without_counts_trains_as_one_with_them(run, prepared):
+    """`prepare --like` leaves them out; words were then drawn as if all were equally frequent."""
+    text = (prepared / "train.tgt").read_text()
+    words = ["</s>", "<unk>", *(word.upper() for word in WORDS)]
+    counts = [text.count("\n"), 0, *(text.split().count(word) for word in words[2:])]
+    lists = words, [f"{word}\t{count}" for word, count in zip(words, counts, strict=True)]
+    bytes_of = []
+    for name, listed in zip(("listed", "counted"), lists, strict=True):
+        write(prepared / "vocab.tgt", listed)
+        folder = run(name, "training.softmax_samples=3", "training.init_output_bias=true")
+        bytes_of.append((folder / "params.last.safetensors").read_bytes())
+    assert bytes_of[0] == bytes_of[1]

@@ -113,6 +113,24 @@ def test_a_machine_that_becomes_slower_still_ends_in_time(
     assert points_of(result.folder).end == result.updates
 
 
+def test_a_slow_first_update_does_not_begin_the_cooldown(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At its speed the first validation would have taken all of the time."""
+    update = Trainer.update
+
+    def slow_first(self: Trainer) -> Any:
+        assert self.time_limit is not None
+        self.time_limit.costs.validation_tokens = 200.0
+        Clock.lap_seconds = 1.0 if self.progress.updates else 15.0
+        return update(self)
+
+    monkeypatch.setattr(Trainer, "update", slow_first)
+    schedule = points_of(run("model", time=2 * LIMIT).folder)
+    cooled = next(u for u in range(schedule.end) if schedule.factor(u) < 1)
+    assert 0.3 <= 1 - cooled / schedule.end <= 0.5  # the share that was asked for
+
+
 def test_the_settings_of_a_finished_training_repeat_it_without_a_clock(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

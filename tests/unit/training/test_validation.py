@@ -62,6 +62,14 @@ def test_bleu_is_measured_without_dropout_and_gradients(model):
     assert seen == [(False, False)]
 
 
+def test_a_model_that_has_diverged_is_not_translated_with(model):
+    """Search refuses its scores; the training ends with the remedy when updates are skipped."""
+    with torch.no_grad():
+        model.b_y.fill_(torch.nan)
+    validation = validate(model, batches(2), torch.device("cpu"), lambda: pytest.fail("translated"))
+    assert validation.bleu is None and validation.cost_per_token != validation.cost_per_token
+
+
 def test_training_can_continue_after_validation(model):
     validate(model, batches(2), torch.device("cpu"), None)
     model.loss(*batches(3)[0][:4]).backward()

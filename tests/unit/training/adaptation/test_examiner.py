@@ -54,6 +54,10 @@ def test_the_judge_counts_the_words_that_suit_the_language():
     assert judge.bleu(test_set, ["le chat", "la ville"]) < 30
     chinese = TestSet.of(Purpose.GUARD, "g", [Pair("a", "今天天气很好", "f:1")])
     assert Judge(TextConfig(tgt_language="zh")).bleu(chinese, ["今天天气"]) < 100
+    assert [Judge(TextConfig(tgt_language=code)).metric for code in ("fr", "zh")] == [
+        "BLEU",
+        "chrF",
+    ]
 
 
 def test_the_comparison_has_intervals_and_a_probability():

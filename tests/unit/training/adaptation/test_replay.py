@@ -8,7 +8,9 @@ import pytest
 
 from nmtkit.errors import ConfigError, DataError
 from nmtkit.model_folder import load_model
+from nmtkit.training.adaptation.folder import adapted_provenance
 from nmtkit.training.adaptation.replay import REPLAY_KEY, find_replay, open_replay, recorded_data
+from nmtkit.training.adaptation.report import AdaptationReport
 from nmtkit.training.train import train
 from tests.unit.training.small_training import SMALL, TEXT, prepare
 
@@ -53,6 +55,17 @@ def test_an_adapted_model_names_the_data_of_the_first(folders):
     (folder / "origin.json").write_text(json.dumps(origin))
     (folder / "SHA256SUMS").unlink()
     assert recorded_data(folder) == data
+
+
+def test_other_data_that_was_replayed_is_found_again(folders, tmp_path):
+    _, folder = folders
+    other, model = prepare(tmp_path / "other", shift=1), load_model(folder, "cpu")
+    replay = open_replay(other, folder, model)
+    report = AdaptationReport(1, None, None, (), str(other), 5, 1.0, 2.0)
+    origin = adapted_provenance(folder, "nmtkit adapt", {}, model, replay, report, {})
+    (folder / "origin.json").write_text(json.dumps(origin))
+    (folder / "SHA256SUMS").unlink()
+    assert recorded_data(folder) == other
 
 
 def test_text_that_was_prepared_otherwise_is_refused(folders, tmp_path):
