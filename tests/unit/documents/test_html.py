@@ -42,6 +42,7 @@ def sources(text: str) -> list[str]:
         ("<meta name=description content='A b'><meta name=viewport content='c'>", ["A b"]),
         ("<optgroup label=A><option value=b>", ["A"]),
         ("<div translate=no title=A></div>", []),
+        ("<img translate=no alt=A><p>B <img translate=no alt=C>", ["B <img translate=no alt=C>"]),
         ("<input type=submit value='A b'><input value=c><input type=Button value=D>", ["A b", "D"]),
         ("<li value=c>A</li><button value=d>B</button>", ["A", "B"]),
         ("<p>A <img alt='B'> c</p>", ["A <img alt='B'> c"]),
