@@ -68,6 +68,8 @@ def sources(text: str) -> list[str]:
         ("[Note]:\nA b.", ["[Note]:\nA b."]),
         ("> [a]:\n> http://x/b 'A'\n\nC", ["C"]),
         ("> ```\n> a\n\nB", ["B"]),
+        ("1. A\n\n    > B\n    > c\n    >\n    > ```\n    > d\n    > ```", ["A", "B\nc"]),
+        ("A\n\n    > b\n\nC\n    > d", ["A", "C\n> d"]),
         ("> ```\n> a\nB\n> ```\n> C", ["B"]),
         ("[^1]: A\n\n    B\n\nC\n\n    d", ["A", "B", "C"]),
         ("> [!NOTE]\n> A", ["A"]),
