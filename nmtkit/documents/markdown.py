@@ -57,7 +57,7 @@ _INLINE_TAG = re.compile(
     re.IGNORECASE,
 )
 _TABLE_RULE = re.compile(r"\|?+[ \t]*+:?+-++:?+[ \t]*+(?:\|[ \t]*+:?+-++:?+[ \t]*+)*+\|?+\Z")
-_CELL_END = re.compile(r"(?:\\.|`[^`\n]*`|[^|\\`]|`)*+", re.DOTALL)
+_CELL_END = re.compile(r"(?:\\.|``(?!`)(?:[^`\n]|`(?!`))*``|`[^`\n]*`|[^|\\`]|`)*+", re.DOTALL)
 _FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n.*?^\1[ \t]*\r?$", re.DOTALL | re.MULTILINE)
 _INDENTATION = re.compile(r"[ \t]+")
 _DIRECTIVE = re.compile(

@@ -67,6 +67,7 @@ def sources(text: str) -> list[str]:
         ("[a]: http://x/b\nC d", ["C d"]),
         ("[Note]:\nA b.", ["[Note]:\nA b."]),
         ("> [a]:\n> http://x/b 'A'\n\nC", ["C"]),
+        ("|A|B|\n|-|-|\n|``a`b`` C|`d` E|", ["A", "B", "``a`b`` C", "`d` E"]),
         ("> ```\n> a\n\nB", ["B"]),
         ("1. A\n\n    > B\n    > c\n    >\n    > ```\n    > d\n    > ```", ["A", "B\nc"]),
         ("A\n\n    > b\n\nC\n    > d", ["A", "C\n> d"]),
