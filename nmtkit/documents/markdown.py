@@ -171,6 +171,9 @@ class _Parser:
         if not self._paragraph:
             self._quotes = quotes
         line = self._text[content:end]
+        if not self._is_deep(content, end):
+            line = line.lstrip(" \t")
+            content = end - len(line)
         if not line.strip():
             yield from self._flush()
             self._in_table = False
