@@ -255,8 +255,10 @@ class _Parser:
         if is_alone and not self._paragraph:
             self._definition = "address"
             return True
-        if not self._paragraph and _HTML_BLOCK.match(line) and not _INLINE_TAG.match(line):
-            raw = _RAW_BLOCK.match(line)
+        raw = _RAW_BLOCK.match(line)
+        is_apart = raw and (raw[1] or _end_of_raw(raw) not in line)  # from a paragraph before it
+        is_html = _HTML_BLOCK.match(line) and not _INLINE_TAG.match(line)
+        if is_html and (is_apart or not self._paragraph):
             self._html_end = "" if raw is None else _end_of_raw(raw)
             self._skip(line)
             return True

@@ -74,6 +74,10 @@ def sources(text: str) -> list[str]:
         ("1. A\n\n    ## B\n\n    C\n    d\n    ---\n\n    <p>\n    e", ["A", "B", "C\nd"]),
         ('=== "A"\n\n    # B\n\n    [c]: d\n\n        e', ["A", "B"]),
         ("A\n    ## b", ["A\n## b"]),
+        (
+            "A\n<pre>\nb\n\nc</pre>\nD\n<!-- e\n\nf -->\nG\n<!-- h --> i",
+            ["A", "D", "G\n<!-- h --> i"],
+        ),
         ("> ```\n> a\nB\n> ```\n> C", ["B"]),
         ("[^1]: A\n\n    B\n\nC\n\n    d", ["A", "B", "C"]),
         ("> [!NOTE]\n> A", ["A"]),
