@@ -142,9 +142,9 @@ class _Parser:
         for placed in run:
             if placed.start < position:  # within an element that is kept
                 continue
-            number = self._partners.get(self._number(placed), -1)
-            if placed.piece.kind is PieceKind.OPENING and is_untranslated(placed.piece):
-                position = self._pieces[number].end if number >= 0 else position
+            if placed.piece.kind is not PieceKind.TEXT and is_untranslated(placed.piece):
+                number = self._partners.get(self._number(placed))
+                position = position if number is None else self._pieces[number].end
                 continue
             found = list(self._attributes(placed))
             if found:

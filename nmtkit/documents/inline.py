@@ -12,7 +12,6 @@ from nmtkit.text.markup import (
     SEPARATING,
     MarkedText,
     join_pieces,
-    join_untranslated,
     keep_untranslated,
 )
 from nmtkit.text.markup_pieces import (
@@ -93,7 +92,7 @@ def _pieces(segment: Segment) -> Iterable[Piece]:
     if segment.syntax is Syntax.HTML:
         return _joined(keep_untranslated(list(split_pieces(source, Markup.HTML)), KEPT_ELEMENTS))
     if segment.syntax is Syntax.XML:
-        return join_untranslated(list(code_pieces(source)))
+        return keep_untranslated(list(code_pieces(source)))
     if segment.syntax is Syntax.SUBTITLE:
         return subtitle_pieces(source)
     if segment.syntax is Syntax.MARKDOWN:

@@ -21,7 +21,7 @@ from nmtkit.text.sentences import Lines
 MAX_DEPTH = 50
 """Lists and quotes inside one another at the beginning of a line."""
 
-_CONTAINER = re.compile(r"[ \t]{0,3}>[ \t]?|[ \t]*(?:[-*+:]|[0-9]{1,9}[.)])[ \t]+(?=\S)")
+_CONTAINER = re.compile(r"[ \t]*>[ \t]?|[ \t]*(?:[-*+:]|[0-9]{1,9}[.)])[ \t]+(?=\S)")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})([^\n]*)")
 _HEADING_ATTRIBUTES = re.compile(r"\{[#.:][^{}\n]*\}\Z")
 _HEADING = re.compile(r"[ \t]{0,3}#{1,6}(?:[ \t]+|$)")
@@ -57,7 +57,7 @@ _INLINE_TAG = re.compile(
     re.IGNORECASE,
 )
 _TABLE_RULE = re.compile(r"\|?+[ \t]*+:?+-++:?+[ \t]*+(?:\|[ \t]*+:?+-++:?+[ \t]*+)*+\|?+\Z")
-_CELL_END = re.compile(r"(?:\\.|`[^`\n]*`|[^|\\`]|`)*+", re.DOTALL)
+_CELL_END = re.compile(r"(?:\\.|``(?!`)(?:[^`\n]|`(?!`))*``|`[^`\n]*`|[^|\\`]|`)*+", re.DOTALL)
 _FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n.*?^\1[ \t]*\r?$", re.DOTALL | re.MULTILINE)
 _INDENTATION = re.compile(r"[ \t]+")
 _DIRECTIVE = re.compile(
@@ -91,7 +91,7 @@ _LISTING = re.compile(r"[ \t]{0,3}\{(?:%-?|\{[<%])[ \t]*highlight\b")
 
 _MATH = re.compile(r"[ \t]*\$\$")
 _EMPTY_LINE = re.compile(r"\n[ \t>]*\r?\n")
-_QUOTE = re.compile(r"[ \t]{0,3}>[ \t]?")
+_QUOTE = re.compile(r"[ \t]*>[ \t]?")
 
 _CODE = 4
 """Columns by which code is indented."""
@@ -156,6 +156,8 @@ class _Parser:
             if found is None or _RULE.match(self._text[content:end]):
                 break
             if ">" in found[0]:
+                if self._is_deep(content, end):
+                    break
                 quotes += 1
                 self._origin = found.end()
             elif self._is_code(content, end):
@@ -169,6 +171,9 @@ class _Parser:
         if not self._paragraph:
             self._quotes = quotes
         line = self._text[content:end]
+        if not self._is_deep(content, end):
+            line = line.lstrip(" \t")
+            content = end - len(line)
         if not line.strip():
             yield from self._flush()
             self._in_table = False
@@ -205,8 +210,12 @@ class _Parser:
 
     def _is_code(self, start: int, end: int) -> bool:
         """Return whether a line is code: behind an empty line, by 4 columns in its list."""
+        return not self._paragraph and self._is_deep(start, end)
+
+    def _is_deep(self, start: int, end: int) -> bool:
+        """Return whether a line is indented by 4 columns or more in its list."""
         indentation = _INDENTATION.match(self._text, start, end)
-        if self._paragraph or not indentation:
+        if not indentation:
             return False
         column = self._column(indentation.end())
         return column - max((item for item in self._items if item <= column), default=0) >= _CODE
@@ -246,8 +255,10 @@ class _Parser:
         if is_alone and not self._paragraph:
             self._definition = "address"
             return True
-        if not self._paragraph and _HTML_BLOCK.match(line) and not _INLINE_TAG.match(line):
-            raw = _RAW_BLOCK.match(line)
+        raw = _RAW_BLOCK.match(line)
+        is_apart = raw and (raw[1] or _end_of_raw(raw) not in line)  # from a paragraph before it
+        is_html = _HTML_BLOCK.match(line) and not _INLINE_TAG.match(line)
+        if is_html and (is_apart or not self._paragraph):
             self._html_end = "" if raw is None else _end_of_raw(raw)
             self._skip(line)
             return True

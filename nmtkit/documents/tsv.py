@@ -60,11 +60,23 @@ def parse_tsv(data: bytes, name: str, options: DocumentOptions) -> Document:
 
 
 def _end_of_field(lines: Sequence[str], number: int) -> int:
+    """Return the line in which the quoted fields of a row end that have line breaks, or 0.
+
+    :param number: of the line where the row begins, from 1.
+    """
+    end, cells = 0, lines[number - 1]
+    while later := _end_of_last(cells, lines, number):
+        end = number = later
+        cells = lines[later - 1].partition("\t")[2]
+    return end
+
+
+def _end_of_last(cells: str, lines: Sequence[str], number: int) -> int:
     """Return the line in which a quoted field ends that is open at the end of a line, or 0.
 
-    :param number: of the line, from 1.
+    :param cells: of that line. number: of it, from 1.
     """
-    last = lines[number - 1].rpartition("\t")[2]
+    last = cells.rpartition("\t")[2]
     if not last.startswith('"') or last.count('"') % 2 == 0:
         return 0
     for later in range(number, min(number + MAX_FIELD_LINES, len(lines))):

@@ -72,11 +72,13 @@ class HashedFile(NamedInput):
     with HashedFile("train.en.gz") as file:
         lines = list(read_lines(file))
         checksum = file.sha256()
+
+    source: the input, for a reader that goes to and fro in it.
     """
 
     def __init__(self, source: Source) -> None:
         super().__init__(str(source))
-        self._source = source
+        self.source = source
         self._stack = contextlib.ExitStack()
         self._stream: BinaryIO | None = None
         self._digest = hashlib.sha256()
@@ -91,7 +93,7 @@ class HashedFile(NamedInput):
     def open(self) -> Iterator[BinaryIO]:
         """Open the input, or go on with it where it was left."""
         if self._stream is None:
-            stream = self._stack.enter_context(open_source(self._source))
+            stream = self._stack.enter_context(open_source(self.source))
             hashing = _HashingStream(stream, self._digest)
             self._stream = cast(BinaryIO, io.BufferedReader(hashing, CHUNK))
         yield self._stream

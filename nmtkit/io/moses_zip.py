@@ -16,7 +16,7 @@ from typing import IO
 
 from nmtkit.errors import DataError
 from nmtkit.io.compression import CHUNK
-from nmtkit.io.inputs import CopiedFile, Source, open_bytes
+from nmtkit.io.inputs import HashedFile, Source, open_source
 from nmtkit.io.language_tags import best_matches
 
 ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
@@ -48,7 +48,7 @@ def open_members(
 
 
 def _open_archive(source: Source, stack: ExitStack) -> zipfile.ZipFile:
-    opened = source.open() if isinstance(source, CopiedFile) else open_bytes(str(source))
+    opened = open_source(source.source if isinstance(source, HashedFile) else source)
     try:
         stream = stack.enter_context(opened)
         if not stream.seekable() or (stream is sys.stdin.buffer):

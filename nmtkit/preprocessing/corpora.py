@@ -12,7 +12,6 @@ A file of corpora has a table for each, with its paths relative to the file:
     tag = "<crawl>"
 """
 
-import math
 import os
 import re
 from collections import Counter
@@ -255,7 +254,7 @@ def _check_corpus(corpus: TrainingCorpus) -> None:
     where = f"corpus {corpus.name}"
     if not 1 <= len(corpus.files) <= 2:
         raise ConfigError(f"{where}: {len(corpus.files)} files; give two, or one that holds both")
-    if not MIN_WEIGHT <= corpus.weight <= MAX_WEIGHT or math.isnan(corpus.weight):
+    if not MIN_WEIGHT <= corpus.weight <= MAX_WEIGHT:
         raise ConfigError(
             f"{where}: the weight must be from {MIN_WEIGHT:g} to {MAX_WEIGHT:g}, not"
             f" {corpus.weight:g}; leave a corpus out that is not to be used"

@@ -65,7 +65,7 @@ def write_figure(
     content = _render(figure, path.suffix.lower())
     if path.suffix.lower() == ".svg":
         content = label_svg(content, title, description or describe_lines(figure))
-    with atomic_file(path, force=True) as file:
+    with atomic_file(path, force) as file:
         file.write(content)
 
 

@@ -74,10 +74,14 @@ def label_svg(content: bytes, title: str, description: str) -> bytes:
 def replace_control_characters(text: str) -> str:
     """Return a text with U+FFFD for each character that XML forbids.
 
-    Besides control characters these are bytes of a file's name that are not UTF-8.
+    Besides control characters these are U+FFFE, U+FFFF, and bytes of a file's name that are not
+    UTF-8.
     """
     forbidden = {"Cc", "Cs"}
-    return "".join("\N{REPLACEMENT CHARACTER}" if category(c) in forbidden else c for c in text)
+    return "".join(
+        "\N{REPLACEMENT CHARACTER}" if category(c) in forbidden or c in "\ufffe\uffff" else c
+        for c in text
+    )
 
 
 def _escape(text: str) -> str:

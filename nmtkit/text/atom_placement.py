@@ -84,11 +84,13 @@ class _Claims:
             same[self.src_text[atom.start : atom.end].strip()].append(number)
         same.pop("", None)
         for text in sorted(same, key=len, reverse=True):
-            numbers, spans = same[text], self._spans(text)
+            numbers = same[text]
+            pattern = self._pattern(text, numbers)
+            spans = self._free(pattern)
             if len(spans) > len(numbers):
                 best = sorted(spans, key=lambda span: -self._weight(span, numbers))
                 spans = sorted(best[: len(numbers)])
-                allowed = max(len(numbers), len(_occurrences(text, self.src_text)))
+                allowed = max(len(numbers), sum(1 for _ in pattern.finditer(self.src_text)))
                 for span in best[allowed:]:
                     self.add(*span, -1)
             for span, number in zip(spans, numbers, strict=False):
@@ -127,9 +129,22 @@ class _Claims:
         """Return the source words of an atom."""
         return self.aligned.columns(self.atoms[number].start, self.atoms[number].end)
 
-    def _spans(self, text: str) -> list[tuple[int, int]]:
-        """Return where a text stands by itself in the translation, unclaimed."""
-        spans = _occurrences(text, self.aligned.text)
+    def _pattern(self, text: str, numbers: Sequence[int]) -> re.Pattern[str]:
+        """Return the pattern of the text of some atoms where it stands by itself, as in `%s를`.
+
+        A letter may be beside it that is beside it in the source, as in `%dx%d`.
+        """
+        before = "".join(
+            self.src_text[max(0, self.atoms[n].start - 1) : self.atoms[n].start] for n in numbers
+        )
+        behind = "".join(self.src_text[self.atoms[n].end : self.atoms[n].end + 1] for n in numbers)
+        left = f"(?<!{_other_letter(before)})" if text[0].isalnum() else ""
+        right = f"(?!{_other_letter(behind)})" if text[-1].isalnum() else ""
+        return re.compile(left + re.escape(text) + right)
+
+    def _free(self, pattern: re.Pattern[str]) -> list[tuple[int, int]]:
+        """Return where a pattern matches in the translation, unclaimed."""
+        spans = [found.span() for found in pattern.finditer(self.aligned.text)]
         return [span for span in spans if not self.claimed[slice(*span)].any()]
 
     def _weight(self, span: tuple[int, int], numbers: Sequence[int]) -> float:
@@ -145,11 +160,9 @@ def _has_word(text: str) -> bool:
     return any(map(str.isalnum, text))
 
 
-def _occurrences(text: str, within: str) -> list[tuple[int, int]]:
-    """Return where a text stands by itself in another one, or beside particles: `%s를`."""
-    left = f"(?<!{SPACED_LETTER})" if text[0].isalnum() else ""
-    right = f"(?!{SPACED_LETTER})" if text[-1].isalnum() else ""
-    return [found.span() for found in re.finditer(left + re.escape(text) + right, within)]
+def _other_letter(letters: str) -> str:
+    """Return the pattern of a letter of a word, except these."""
+    return f"(?![{re.escape(letters)}]){SPACED_LETTER}" if letters else SPACED_LETTER
 
 
 def _units(claims: _Claims) -> Iterator[_Unit]:

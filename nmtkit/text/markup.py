@@ -32,9 +32,9 @@ SEPARATING = frozenset(
 )
 """Elements of HTML that separate words, even without a space."""
 
-_LETTERS = "".join(filter(str.isalpha, map(chr, range(0x250))))
+_LETTERS = "".join(filter(str.isalnum, map(chr, range(0x250))))
 _LETTER = tuple(_LETTERS)
-"""Latin letters, whose words blanks separate."""
+"""Latin letters and digits, whose words blanks separate."""
 
 _QUOTES = "\"'’‘‚“”„«»‹›"
 
@@ -109,15 +109,10 @@ def parse_markup(line: str, markup: Markup) -> MarkedText:
 def keep_untranslated(pieces: Sequence[Piece], names: Collection[str] = frozenset()) -> list[Piece]:
     """Return pieces in which each element that is not to be translated is one, and kept.
 
-    Letters that stand directly beside it are, too.
+    Letters and digits that stand directly beside it are, too.
 
     :param names: of further elements that are not to be translated.
     """
-    return _with_attached_letters(join_untranslated(pieces, names))
-
-
-def join_untranslated(pieces: Sequence[Piece], names: Collection[str] = frozenset()) -> list[Piece]:
-    """Return pieces in which each element that is not to be translated is one; see above."""
     partners = find_partners(pieces)
     result: list[Piece] = []
     number = 0
@@ -132,7 +127,7 @@ def join_untranslated(pieces: Sequence[Piece], names: Collection[str] = frozense
         else:
             result.append(piece)
         number += 1
-    return result
+    return _with_attached_letters(result)
 
 
 def _with_attached_letters(pieces: Sequence[Piece]) -> list[Piece]:
@@ -143,19 +138,24 @@ def _with_attached_letters(pieces: Sequence[Piece]) -> list[Piece]:
     result: list[Piece] = []
     for piece in pieces:
         last = result[-1] if result else piece
-        if last.kind is PieceKind.KEPT and piece.kind is PieceKind.TEXT:
+        if _is_kept_word(last) and piece.kind is PieceKind.TEXT:
             rest = piece.source.lstrip(_LETTERS) if last.name.endswith(_LETTER) else piece.source
             found, piece = (
                 piece.source[: len(piece.source) - len(rest)],
                 piece._replace(source=rest),
             )
             result[-1] = last._replace(source=last.source + found, name=last.name + found)
-        elif piece.kind is PieceKind.KEPT and last.kind is PieceKind.TEXT:
+        elif _is_kept_word(piece) and last.kind is PieceKind.TEXT:
             rest = last.source.rstrip(_LETTERS) if piece.name.startswith(_LETTER) else last.source
             found, result[-1] = last.source[len(rest) :], last._replace(source=rest)
             piece = piece._replace(source=found + piece.source, name=found + piece.name)
         result.append(piece)
     return [piece for piece in result if piece.source]
+
+
+def _is_kept_word(piece: Piece) -> bool:
+    """Return whether a piece is kept, and not an escaped letter."""
+    return piece.kind is PieceKind.KEPT and not piece.source.startswith("&")
 
 
 def join_pieces(pieces: Sequence[Piece], separating: Collection[str]) -> MarkedText:
@@ -206,7 +206,7 @@ def with_whole_messages(pieces: Sequence[Piece]) -> Sequence[Piece]:
             source = "".join(piece.source for piece in result[inner.start : inner.stop])
             kept = Piece(PieceKind.KEPT, source, plain_message(found[0]))
             result[inner.start : inner.stop] = [kept]
-    return result
+    return _with_attached_letters(result)
 
 
 def _text_of(piece: Piece) -> str:

@@ -42,6 +42,7 @@ def sources(text: str) -> list[str]:
         ("<meta name=description content='A b'><meta name=viewport content='c'>", ["A b"]),
         ("<optgroup label=A><option value=b>", ["A"]),
         ("<div translate=no title=A></div>", []),
+        ("<img translate=no alt=A><p>B <img translate=no alt=C>", ["B <img translate=no alt=C>"]),
         ("<input type=submit value='A b'><input value=c><input type=Button value=D>", ["A b", "D"]),
         ("<li value=c>A</li><button value=d>B</button>", ["A", "B"]),
         ("<p>A <img alt='B'> c</p>", ["A <img alt='B'> c"]),
@@ -131,7 +132,10 @@ def test_names_behind_an_ampersand_that_are_no_entities_are_text() -> None:
     assert changed == "<p>X &COPYING=1 &NOTIT Y"
 
 
-@pytest.mark.parametrize("text", ["<code>String</code>s", "re<code>try</code>", "x<code>y</code>z"])
+@pytest.mark.parametrize(
+    "text",
+    ["<code>String</code>s", "re<code>try</code>", "x<code>y</code>z", "<kbd>F</kbd>1"],
+)
 def test_letters_beside_what_is_kept_are_not_lost(text: str) -> None:
     changed = translated(f"<p>two {text}, three", "html", str.upper).data.decode()
     assert changed == f"<p>TWO {text}, THREE"

@@ -19,6 +19,10 @@ CASES = [
         "{n, plural, offset:1 few {#} other {}} {n, selectordinal, one {#st day} other {#}}",
         "{n, plural, offset:1 few {#} other {}} {n, selectordinal, one {#st DAY} other {#}}",
     ),
+    (
+        "{n} item{n, plural, one {} other {s}} found",
+        "{n} item{n, plural, one {} other {S}} FOUND",
+    ),
 ]  # fmt: skip
 
 

@@ -68,6 +68,13 @@ def test_a_field_with_a_line_break_stays(newline: str) -> None:
     assert result.warnings == [(1, "a field with line breaks, up to line 2; it was left as it is")]
 
 
+def test_a_row_may_have_several_fields_with_line_breaks() -> None:
+    text = '"a\nb"\t"c\nd"\te f\ng\th\n'
+    result = translated(text, "tsv", str.upper, columns=(2, 2))
+    assert result.data.decode() == text.replace("h", "H")
+    assert result.warnings == [(1, "a field with line breaks, up to line 3; it was left as it is")]
+
+
 @pytest.mark.parametrize(
     "text", ['a\t"b\nc\td\n', '"a\nb\n', 'a\t5"\nb\t6"\n', 'a\t"b\nsay "c" d\n']
 )

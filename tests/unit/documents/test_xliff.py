@@ -31,7 +31,7 @@ FIRST = """<?xml version="1.0" encoding="UTF-8"?>
    <trans-unit id="9"><source>A &lt;a href="x"&gt;link&lt;/a&gt; here</source><alt-trans><source>No\
 </source></alt-trans></trans-unit>
    <group translate="no"><trans-unit id="10"><source>Neither</source></trans-unit></group>
-   <trans-unit id="11"><source>Keep <mrk mtype="protected">This</mrk></source></trans-unit>
+   <trans-unit id="11"><source>Keep <mrk mtype="protected">Thi</mrk>s</source></trans-unit>
   </body></file></xliff>
 """
 SECOND = """<xliff version="2.0" xmlns="urn:oasis:names:tc:xliff:document:2.0" srcLang="en">

@@ -212,6 +212,9 @@ def test_a_zip_in_a_pipe_is_refused_or_copied_first(tmp_path: Path) -> None:
             (source,) = copy_pipes([pipe], tmp_path)
             (block,) = read_bitext([source], EN_FR)
             assert len(block.src) == len(PAIRS)
+            with HashedFile(source) as file:  # as `prepare` reads it
+                (block,) = read_bitext([file], EN_FR)
+                assert len(block.src) == len(PAIRS)
         else:
             with pytest.raises(DataError, match="pipe: a zip file cannot be read from a pipe"):
                 list(read_bitext([pipe], EN_FR))

@@ -5,6 +5,7 @@ import warnings
 
 import pytest
 
+from nmtkit.errors import OutputError
 from nmtkit.report import figure_io
 from nmtkit.report.alignment import draw_alignment, plot_alignment
 
@@ -67,3 +68,16 @@ def test_an_installed_font_is_used_without_warnings(tmp_path, caplog):
 def test_last_resort_fonts_are_ignored():
     assert not any("Last Resort" in name for name in figure_io._installed_fonts())
     assert not any(NOWHERE in characters for characters in figure_io._installed_fonts().values())
+
+
+def test_a_file_that_is_made_while_a_figure_is_drawn_stays(tmp_path):
+    path = tmp_path / "a.png"
+
+    def draw():
+        path.write_text("another")
+        with figure_io.default_style():
+            return figure_io.new_figure((1, 1))
+
+    with pytest.raises(OutputError, match="exists already"):
+        figure_io.write_figure(path, draw, [], False, "a")
+    assert path.read_text() == "another"

@@ -22,9 +22,9 @@ def test_a_line_is_described_by_its_ends_and_limits() -> None:
 
 def test_a_title_and_a_description_stand_first_and_are_escaped() -> None:
     content = b'<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg"><g/></svg>'
-    root = ElementTree.fromstring(label_svg(content, "a & <b>\x07", "c > \\1"))
+    root = ElementTree.fromstring(label_svg(content, "a & <b>\x07\uffff", "c > \\1"))
     assert [(child.tag, child.text) for child in root] == [
-        (f"{SVG}title", "a & <b>\N{REPLACEMENT CHARACTER}"),
+        (f"{SVG}title", "a & <b>\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}"),
         (f"{SVG}desc", "c > \\1"),
         (f"{SVG}g", None),
     ]

@@ -93,9 +93,12 @@ def test_a_text_that_is_a_part_of_a_word_is_no_atom() -> None:
         ("open %s and %s", "打开%s文件和 %s", "0-0 1-0 2-0 3-1"),
         ("go to %s and %s", "עבור אל %s ול%s", "0-0 1-1 2-2 3-3 4-3"),
         ("open %d of %d in 3", "3에서 %d개 중 %d 열기", "5-0 1-1 2-2 3-3 0-4"),
+        ("%dx%d dots", "%dx%d points", "0-0 1-1"),
     ],
 )
-def test_atoms_stay_beside_particles(source: str, target: str, links: str) -> None:
+def test_atoms_stay_beside_particles_and_their_letters(
+    source: str, target: str, links: str
+) -> None:
     assert placed(source, target, links, r"%\w") == target
 
 
