@@ -1,4 +1,4 @@
-"""Abbreviations whose period does not end a sentence, for languages of which Moses knows too few.
+"""Abbreviations whose period does not end a sentence, in languages for which Moses has too few.
 
 They stand before names and numbers: titles, parts of addresses, references. Those that often end a
 sentence, such as those for "and so on", are left out, as is what is also a common word.

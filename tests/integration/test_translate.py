@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import cast
 
 import pytest
 import torch
@@ -23,6 +24,7 @@ from click.testing import Result
 
 from nmtkit.cli.translate import Outputs, _write_translations
 from nmtkit.cli.writers import PLAIN, n_best_lines
+from nmtkit.inference.stream_batching import LineStream
 from nmtkit.inference.translation import Translation, empty_translation
 from nmtkit.inference.word_alignment import Alignment
 
@@ -434,7 +436,7 @@ def test_alignments_of_a_line_that_arrives_alone_are_written_at_once():
         yield [translation]
         assert written.getvalue() == b"0-0\n"
 
-    lines = SimpleNamespace(lines_read=1)
+    lines = cast(LineStream, SimpleNamespace(lines_read=1))
     _write_translations(arriving(), lines, streams, "text", "hard", PLAIN, str)
 
 
