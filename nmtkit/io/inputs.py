@@ -73,7 +73,7 @@ class HashedFile(NamedInput):
         lines = list(read_lines(file))
         checksum = file.sha256()
 
-    source: the input, for a reader that goes to and fro in it.
+    source: the input, for a reader that seeks in it.
     """
 
     def __init__(self, source: Source) -> None:
