@@ -90,7 +90,7 @@ class _Claims:
             if len(spans) > len(numbers):
                 best = sorted(spans, key=lambda span: -self._weight(span, numbers))
                 spans = sorted(best[: len(numbers)])
-                allowed = max(len(numbers), sum(1 for _ in pattern.finditer(self.src_text)))
+                allowed = max(len(numbers), len(pattern.findall(self.src_text)))
                 for span in best[allowed:]:
                     self.add(*span, -1)
             for span, number in zip(spans, numbers, strict=False):

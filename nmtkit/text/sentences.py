@@ -2,11 +2,11 @@
 
 A sentence ends with one of `. ! ?` and the like, with the quotes and brackets that close behind it,
 before a space and something that may begin a sentence; in Chinese and Japanese no space is needed,
-but a quotation that text follows directly is a part of its sentence. A period behind an
-abbreviation (those of Moses and of `abbreviations.py`), or behind the initials of a name, ends
-none. Behind a number of one or two digits it ends one only in languages without ordinal numbers
-like the German `12.`, and not behind the number of an item. What is too long for a model is divided
-at a comma or a space, or between two characters as readers count them.
+but a quotation that text follows directly is a part of its sentence. A period does not
+end a sentence behind an abbreviation (those of Moses and of `abbreviations.py`), the initials of a
+name, or the number of an item. Behind other numbers of one or two digits it does, except in
+languages with ordinal numbers like the German `12.`. What is too long for a model is divided at a
+comma or a space, or between two characters as readers count them.
 """
 
 import re

@@ -179,7 +179,7 @@ def test_elements_come_back_once_whatever_the_words_are(text: str) -> None:
 
 
 def test_characters_that_the_encoding_lacks_stand_outside_of_a_section() -> None:
-    """They became references, which are none in a section."""
+    """They became references, which a section does not have."""
     text = '<?xml version="1.0" encoding="ISO-8859-1"?><xliff xmlns="u"><file><body>'
     text += "<trans-unit><source><![CDATA[One two]]></source></trans-unit></body></file></xliff>"
     changed = translated(text, "xliff", {"One": "\xe7uvre\u0153", "two": "\xe9"}.__getitem__).data
