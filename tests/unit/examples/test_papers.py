@@ -182,6 +182,15 @@ def test_published_trainings_have_only_sizes_and_an_end_of_their_own() -> None:
 
 
 @make
+@pytest.mark.parametrize("seeds", ["SEEDS=1 2 3", "SEEDS_rnnsearch-50=2"])
+def test_published_trainings_make_all_that_their_table_reads(seeds: str) -> None:
+    output = commands("published", seeds)
+    translations = {word for word in output.split() if word.endswith(".hyp")}
+    made = {line.split()[-1] for line in output.splitlines() if "nmtkit translate" in line}
+    assert len(made) == 8 and translations == made
+
+
+@make
 def test_members_of_an_ensemble_differ_in_their_seed() -> None:
     lines = commands("ensembles").splitlines()
     ensembles = [line for line in lines if "nmtkit translate" in line and "1+2+3+4+5" in line]
