@@ -1,5 +1,6 @@
 """examples/papers: the content of its tables, and the commands of its Makefile."""
 
+import gzip
 import math
 import shutil
 import subprocess
@@ -247,3 +248,15 @@ def test_cslm_is_scored_on_text_held_out_from_its_training_text() -> None:
     [score] = [line for line in lines if "nmtkit score" in line]
     assert "none/cslm/text/dev.tgt" in score and "dev.src" not in score
     assert any("CSLM | 45.80 | perplexity none/cslm/cslm.1/dev.scores" in line for line in lines)
+
+
+@make
+def test_a_missing_file_of_the_laws_ends_the_step(tmp_path: Path) -> None:
+    for split in ("train", "test"):
+        for side in ("en", "fr"):
+            (tmp_path / f"{split}.{side}.gz").write_bytes(gzip.compress(b"a\n"))
+    words = ["make", "-C", str(FOLDER), "NMTKIT=echo", f"CANLAW={tmp_path}", f"WORK={tmp_path}"]
+    words.append(f"{tmp_path}/canlaw/prepared/vocab.tgt")
+    completed = subprocess.run(words, capture_output=True, text=True)
+    assert completed.returncode != 0 and "val.en.gz: No such file" in completed.stderr
+    assert "\nprepare " not in completed.stdout
