@@ -51,6 +51,11 @@ def test_minutes_add_up_all_runs_of_a_training(corpus: Path) -> None:
     assert measures.minutes(corpus / "model.1.cpu") == pytest.approx(2)
 
 
+def test_minutes_are_read_where_bash_writes_a_comma(tmp_path: Path) -> None:
+    (tmp_path / "cpu").write_text("60,5 29,5\n30,0 0,000\n")  # as in LC_NUMERIC=fr_FR.UTF-8
+    assert measures.minutes(tmp_path / "cpu") == pytest.approx(2)
+
+
 def test_a_unicode_line_separator_does_not_end_a_line(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("a\u2028b\nc\n", encoding="utf-8")
     assert measures.lines_of(tmp_path / "x") == ["a\u2028b", "c"]
