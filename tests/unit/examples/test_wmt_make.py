@@ -468,6 +468,15 @@ def test_make_n_works_without_an_environment(tmp_path: Path) -> None:
     assert status == 0 and "nmtkit train" in output
 
 
+def test_the_folder_of_the_project_may_have_a_blank(tmp_path: Path) -> None:
+    """Make cannot name a file with a blank, so that all names are relative to the project."""
+    shutil.copytree(RECIPE.parent, tmp_path / "my project/examples", ignore=lambda *_: {"outputs"})
+    words = ["make", "-n", "--no-print-directory", "-f", "examples/wmt14-en-fr/Makefile"]
+    settings = ["SIZE=smoke", "WORK=work"]
+    output = subprocess.check_output([*words, *settings], cwd=tmp_path / "my project", text=True)
+    assert "work/lstm/prepared" in output and "my project" not in output
+
+
 def moses_output(folder: Path, lines: int) -> Path:
     (folder / "nbest").mkdir(parents=True)
     (folder / "corpus").mkdir()
