@@ -231,22 +231,23 @@ def read(system: System, task: Task, line: Path, beam: int, test: str = TEST) ->
 def choose_batches(
     beam: int, rows: dict[str, System], data: Data, options: argparse.Namespace
 ) -> None:
-    """Choose each system's fastest batch size; tried once and cached in the work folder.
+    """Choose each system's fastest batch size.
 
-    The cache is keyed by threads and sizes.
+    It is tried once for each model, test set and number of threads, and cached in the work folder.
     """
     path = options.work / "translate" / "batches.json"
     cache = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     line = line_of(options)
     for name, system in rows.items():
-        key = f"{name}, beam {beam}, {options.threads} threads, {options.batches}"
+        task = task_of(system, data, options)
+        key = f"{name}, {task.folder.name}, {options.test}, beam {beam}, {task.threads} threads, "
+        key += str(options.batches)
         if key not in cache and len(options.batches) > 1:
             speeds: dict[int, float] = {}
             for size in options.batches:
                 report_progress(f"beam {beam}: {name} with batches of {size}")
                 system.batches[beam] = size
                 try:
-                    task = task_of(system, data, options)
                     reading = read(system, task, line, beam, options.test)
                 except BenchError as error:
                     report_progress(str(error))

@@ -102,6 +102,12 @@ def test_the_fastest_batch_is_searched_once(
         translate.choose_batches(5, {"shell": shell}, Data(tmp_path, tmp_path), options)
         assert shell.batch(5) == 4
     assert tried == [2, 4, 6, 8]
+    for other in (["--size", "wide"], ["--test", "news"]):
+        words = ["--work", str(tmp_path), "--batches", "2", "4", *other]
+        translate.choose_batches(
+            5, {"shell": Shell("cat")}, Data(tmp_path, tmp_path), translate.options_of(words)
+        )
+    assert tried[4:] == [2, 4] * 2
 
 
 def test_without_a_file_candidates_come_from_the_models_alignments() -> None:
