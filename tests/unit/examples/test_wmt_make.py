@@ -213,6 +213,12 @@ def test_another_selection_rebuilds_what_depends_on_it(finished: Run) -> None:
     assert finished.make("-q")[0] == 0
 
 
+@pytest.mark.parametrize("name", ["published.toml", "tables.py", "cells.py", "orders.py"])
+def test_tables_are_made_again_by_a_changed_program(finished: Run, name: str) -> None:
+    output = finished.make("-n", "-W", str(RECIPE / name), "tables")[1]
+    assert "--output" in output and "/tables.py" in output
+
+
 def test_outputs_keep_the_translations_behind_the_tables(finished: Run) -> None:
     status, output = finished.make("outputs")
     assert status == 0, output
