@@ -121,6 +121,7 @@ def test_processes_are_compared() -> None:
     )
     wrong = dataclasses.replace(TWO, costs=[9.0, 9.0])
     assert "do NOT hold" in gpu.ranks_text((ONE, wrong))
+    assert "do NOT hold" in gpu.ranks_text((ONE, dataclasses.replace(TWO, costs=[9.0, math.nan])))
     assert "one GPU" in gpu.ranks_text(None)
 
 
