@@ -7,6 +7,7 @@ import json
 import math
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -235,6 +236,17 @@ def test_outputs_keep_the_translations_behind_the_tables(finished: Run) -> None:
         {"file": word["file"]} for words in options for word in words if isinstance(word, dict)
     ]
     assert finished.make("-q", "outputs")[0] == 0
+
+
+def test_outputs_name_the_settings_that_made_them(tmp_path: Path) -> None:
+    settings = ["BEAM=7", "PARAMS=best", "DOMAIN=", "EXTRA=--set a='b'", "THREADS=3"]
+    lines = commands(Run(tmp_path), "outputs", *settings, size="night")
+    [kept] = [line for line in lines if "kept_outputs.py keep" in line]
+    words = shlex.split(kept)
+    command = words[words.index("--command") + 1]
+    assert command == (
+        """make wmt14 SIZE=night DOMAIN="" EXTRA="--set a='b'" BEAM="7" PARAMS="best\""""
+    )
 
 
 def test_samples_of_the_training_data_are_not_its_beginning(finished: Run) -> None:
