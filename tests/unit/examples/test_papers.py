@@ -2,6 +2,7 @@
 
 import gzip
 import math
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -253,6 +254,19 @@ def test_cslm_is_scored_on_text_held_out_from_its_training_text() -> None:
     [score] = [line for line in lines if "nmtkit score" in line]
     assert "none/cslm/text/dev.tgt" in score and "dev.src" not in score
     assert any("CSLM | 45.80 | perplexity none/cslm/cslm.1/dev.scores" in line for line in lines)
+
+
+@make
+def test_tables_are_made_with_the_python_of_the_checkout(tmp_path: Path) -> None:
+    folder, python = tmp_path / "examples/papers", tmp_path / ".venv/bin/python"
+    shutil.copytree(FOLDER, folder)
+    words = ["make", "-n", "-C", str(folder), "WORK=none", "cslm"]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHON"}
+    assert "&& python3 ./table.py" in subprocess.check_output(words, env=environment, text=True)
+    python.parent.mkdir(parents=True)
+    python.touch()
+    output = subprocess.check_output(words, env=environment, text=True)
+    assert "&& ./../../.venv/bin/python ./table.py" in output
 
 
 @make
