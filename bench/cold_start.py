@@ -24,13 +24,13 @@ from timing import (
     BenchError,
     CommandCost,
     Spread,
+    cpu_environment,
     exit_with,
     in_turns,
     machine,
     report_progress,
     run_command,
     table,
-    thread_environment,
     with_spread,
     write_report,
 )
@@ -105,7 +105,7 @@ def commands(model: Path, folder: Path) -> dict[str, list[str]]:
 
 def measure(model: Path, folder: Path, rounds: int, threads: int) -> dict[str, list[CommandCost]]:
     """Run all commands in turns, without counting the round that fills the file cache."""
-    environment = thread_environment(threads)
+    environment = cpu_environment(threads)
 
     def runner(name: str, command: Sequence[str]) -> Callable[[], CommandCost]:
         log = folder / f"{name.split()[-1]}.log"
@@ -132,7 +132,7 @@ def row(name: str, costs: Sequence[CommandCost], baseline: Sequence[CommandCost]
 def phases(model: Path, threads: int) -> list[list[str]]:
     """Return rows that break down the processor time of `nmtkit translate`, in milliseconds."""
     command = [sys.executable, "-c", PHASES, str(model), LINE.strip()]
-    environment = {**thread_environment(threads), "PYTHONPATH": str(ROOT)}
+    environment = {**cpu_environment(threads), "PYTHONPATH": str(ROOT)}
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "phases"
         run_command(command, Path(folder) / "log", environment, stdout=output)

@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
-from timing import NMTKIT, BenchError, exit_with, machine, table, thread_environment, write_report
+from timing import NMTKIT, BenchError, cpu_environment, exit_with, machine, table, write_report
 
 FIRST = 10
 """Lines that do not count."""
@@ -33,7 +33,7 @@ def seconds_of_lines(command: Sequence[str], lines: Sequence[str], threads: int)
     :raises BenchError: the command ends before all lines are translated.
     """
     seconds: list[float] = []
-    environment = {**os.environ, **thread_environment(threads)}
+    environment = {**os.environ, **cpu_environment(threads)}
     pipe = subprocess.PIPE
     try:
         with subprocess.Popen(command, stdin=pipe, stdout=pipe, env=environment) as process:
