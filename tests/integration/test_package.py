@@ -105,6 +105,15 @@ def test_the_sdist_has_what_its_makefile_needs_and_no_downloads(tmp_path: Path) 
     assert [name for name in listed if name.startswith("examples/")] == ["examples/a/code/b"]
 
 
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_the_lines_of_a_terminal_are_not_those_of_the_fault_runs() -> None:
+    command = ["make", "-n", "faults"]
+    for words, lines in ((command, "30000"), ([*command, "LINES=9"], "9")):
+        environment = {**os.environ, "LINES": "50"}
+        output = subprocess.check_output(words, cwd=ROOT, env=environment, text=True)
+        assert f"--lines {lines}\n" in output
+
+
 @pytest.mark.parametrize("name", nmtkit.__all__)
 def test_public_names_can_be_imported(name: str) -> None:
     assert getattr(nmtkit, name).__doc__
