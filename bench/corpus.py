@@ -150,6 +150,7 @@ def main(arguments: Sequence[str]) -> int:
     low, high = options.words
     folder = options.work / "raw"
     made = write_corpus(options.text, folder, (low, high), options.join, options.lines)
+    (options.work / "prepared" / "vocab.tgt").unlink(missing_ok=True)  # of another corpus
     report_progress(str(made.prepare(options.work, options.size)))
     return 0
 

@@ -52,3 +52,6 @@ def test_the_command_prepares_what_it_writes(
     prepare, shortlist = commands
     assert str(tmp_path / "raw" / "train.en") in prepare and "shortlist" in shortlist
     assert prepare[prepare.index("--subword-size") + 1] == "16000"
+    (tmp_path / "prepared").mkdir()
+    (tmp_path / "prepared" / "vocab.tgt").touch()
+    assert corpus.main(options) == 0 and len(commands) == 4  # the corpus may be another one now
