@@ -97,35 +97,33 @@ class Turns(Generic[Item]):
         taken: list[Waiting[Item]] = []
         requests: set[int] = set()
         size = 0
-        passed = 0
-        while len(taken) < max_lines and passed < len(self._clients):
+        passed: OrderedDict[Hashable, OrderedDict[int, deque[Waiting[Item]]]] = OrderedDict()
+        while self._clients and len(taken) < max_lines:
             line = self._next()
             limit = max_size if id(line.request) in requests else max(max_size, crowd_size)
-            fits = not taken or (size + line.size <= limit and not line.alone)
-            if not fits:
-                self._advance(took=False)
-                passed += 1
+            if taken and (line.alone or size + line.size > limit):
+                client, waiting = self._clients.popitem(last=False)
+                passed[client] = waiting
                 continue
-            self._advance(took=True)
-            passed = 0
+            self._take_next()
             requests.add(id(line.request))
             taken.append(line)
             size += line.size
             if line.alone:
                 break
+        self._clients = passed | self._clients  # so that these lines are the first next time
         return taken
 
     def _next(self) -> Waiting[Item]:
         requests = next(iter(self._clients.values()))
         return next(iter(requests.values()))[0]
 
-    def _advance(self, took: bool) -> None:
+    def _take_next(self) -> None:
         """Let the next client, and the next request of this one, have their turn."""
         client, requests = next(iter(self._clients.items()))
         number, lines = next(iter(requests.items()))
-        if took:
-            lines.popleft()
-            self.lines -= 1
+        lines.popleft()
+        self.lines -= 1
         requests.move_to_end(number)
         if not lines:
             del requests[number]

@@ -112,6 +112,21 @@ def test_a_long_line_is_a_piece_of_its_own():
     assert [line.request for line in turns.take(10, 100)] == [short]
 
 
+def test_a_long_line_does_not_wait_until_all_short_ones_are_done():
+    """Neither behind other requests of its client nor behind those of other clients."""
+    for clients in ("aa", "bcda"):  # the long line is that of the last one
+        turns: Turns[Request] = Turns()
+        *short, long = (Request(client, number) for number, client in enumerate(clients))
+        turns.put(Waiting(short[0], 0, 10))
+        turns.put(Waiting(long, 0, 5_000))
+        for request in short:
+            for line in lines(request, 1_000):
+                turns.put(line)
+        pieces = [turns.take(MAX_LINES, 1_000) for _ in range(3)]
+        assert [line.request for line in pieces[1]] == [long]
+        assert len(pieces[2]) == MAX_LINES
+
+
 def test_a_line_that_failed_with_others_is_searched_alone():
     turns: Turns[Request] = Turns()
     turns.put(Waiting(Request("a", 0), 0, 10))
