@@ -1,6 +1,7 @@
 """Who is served next: lines of like tasks in pieces, fairly among clients and their requests.
 
-Lines wait in queues, one for each model and task, because only those are searched together. A piece
+Lines wait in queues, one for each model and task, because only those are searched together. The
+next piece is of a queue with the client who has waited longest, however many queues others have. It
 takes one line of each client in turn, and of each of a client's requests in turn, until it is worth
 `PIECE_SECONDS`. So a book is translated a few lines at a time, and a sentence that comes later is
 in the next piece. A line that is worth more is a piece of its own. First lines of many requests may
@@ -77,6 +78,10 @@ class Turns(Generic[Item]):
         self._clients: OrderedDict[Hashable, OrderedDict[int, deque[Waiting[Item]]]] = OrderedDict()
         self.lines = 0
 
+    def has(self, client: Hashable) -> bool:
+        """Return whether lines of a client are here."""
+        return client in self._clients
+
     def put(self, line: Waiting[Item], first: bool = False) -> None:
         """Add a line to those of its request.
 
@@ -146,47 +151,60 @@ class Scheduler(Generic[Key, Item]):
 
     def __init__(self) -> None:
         self._queues: OrderedDict[Key, Turns[Item]] = OrderedDict()
+        self._clients: OrderedDict[Hashable, int] = OrderedDict()
         self.lines = 0
         self.size = 0
 
     def put(self, key: Key, line: Waiting[Item], first: bool = False) -> None:
         """Let a line wait; see `Turns.put`."""
         self._queues.setdefault(key, Turns()).put(line, first)
+        client = line.request.client
+        self._clients[client] = self._clients.get(client, 0) + 1
         self.lines += 1
         self.size += line.size
 
     def take(self, rates: "Rates[Key]", free: int) -> Piece[Key, Item] | None:
         """Take the next piece; None if nothing waits.
 
+        It is of a queue of the client who has waited longest, whose queues take turns.
+
         :param rates: speed of the models.
         :param free: workers that wait for a piece, this one included.
         """
-        key = next(iter(self._queues), None)
-        if key is None:
+        client = next(iter(self._clients), None)
+        if client is None:
             return None
+        key = next(key for key, turns in self._queues.items() if turns.has(client))
         turns = self._queues[key]
         share = max(-(-turns.lines // free), MIN_SHARE)
         sizes = rates.size(key), rates.size(key, CROWD_SECONDS)
         lines = turns.take(min(share, MAX_LINES), *sizes)
         self._queues.move_to_end(key)
-        if not turns.lines:
-            del self._queues[key]
-        size = sum(line.size for line in lines)
-        self.lines -= len(lines)
-        self.size -= size
-        return Piece(key, lines, size)
+        for line in lines:
+            self._clients.move_to_end(line.request.client)
+        return Piece(key, lines, self._forget(key, lines))
 
     def remove(self, key: Key, request: Item) -> int:
         """Remove the lines of a request that still wait; return their number."""
-        turns = self._queues.get(key)
-        if turns is None:
+        if key not in self._queues:
             return 0
-        removed = turns.remove(request)
-        if not turns.lines:
-            del self._queues[key]
-        self.lines -= len(removed)
-        self.size -= sum(line.size for line in removed)
+        removed = self._queues[key].remove(request)
+        self._forget(key, removed)
         return len(removed)
+
+    def _forget(self, key: Key, lines: list[Waiting[Item]]) -> int:
+        """Count lines of a queue as waiting no more; return their characters."""
+        if not self._queues[key].lines:
+            del self._queues[key]
+        for line in lines:
+            client = line.request.client
+            self._clients[client] -= 1
+            if not self._clients[client]:
+                del self._clients[client]
+        size = sum(line.size for line in lines)
+        self.lines -= len(lines)
+        self.size -= size
+        return size
 
 
 class Rates(Generic[Key]):

@@ -95,6 +95,15 @@ def test_pieces_of_other_tasks_come_in_turns():
     assert [piece.key for piece in pieces if piece] == ["one", "two", "one", "two"]
 
 
+def test_many_tasks_of_a_client_are_one_turn():
+    scheduler: Scheduler[str, Request] = Scheduler()
+    for number in range(100):  # such as requests with terms of their own
+        scheduler.put(f"terms {number}", Waiting(Request("a", number), 0, 10))
+    scheduler.put("plain", Waiting(Request("b", 0), 0, 10))
+    pieces = [scheduler.take(Rates(), 1) for _ in range(3)]
+    assert [piece.key for piece in pieces if piece] == ["terms 0", "plain", "terms 1"]
+
+
 def test_free_workers_share_what_waits():
     scheduler: Scheduler[str, Request] = Scheduler()
     for line in lines(Request("a", 0), 4 * MIN_SHARE, size=1):
