@@ -277,7 +277,6 @@ class Engine:
         except WorkerEnded:
             model.release(generation)
             return self._retry(piece, "its worker could not be started")
-        started = time.monotonic()
         is_alive = False
         try:
             answer = await work.worker.answer(_message(piece))
@@ -292,7 +291,6 @@ class Engine:
                 work.worker.writer.close()
             generation.give_back(work.worker if is_alive else None)
             model.release(generation)
-        self._learn(piece, answer.get("seconds", time.monotonic() - started))
         self._answer(piece, answer)
 
     async def _run_when_loaded(self, piece: ThePiece, model: ServedModel) -> None:
@@ -314,6 +312,7 @@ class Engine:
             pairs = list(zip(piece.lines, results, strict=True))  # all or none is answered
             for line, result in pairs:
                 line.request.answer(line.position, result)
+            self._learn(piece, answer["seconds"])
         elif not answer["is_bug"]:
             self._refuse(piece, answer["error"])
         else:

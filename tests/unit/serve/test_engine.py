@@ -41,8 +41,10 @@ def test_an_error_of_a_line_is_not_one_of_other_requests(
         texts = ["good 1", "bad", "good 2", "good 3"]
         answers = dict(zip(texts, pool.map(lambda q: server.translate(q=q), texts), strict=True))
         assert first.result().json() == {"translatedText": "FIRST"}
+        metrics = server.http.get("/metrics").text
     assert any(len(message["lines"]) > 1 for message in hosts.messages)
     assert answers.pop("bad").status_code == status
+    assert 'nmtkit_lines_total{model="en-fr"} 4' in metrics  # without that which has failed
     assert [answer.json() for answer in answers.values()] == [
         {"translatedText": text.upper()} for text in answers
     ]
