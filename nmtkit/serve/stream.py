@@ -144,12 +144,12 @@ class Connection:
         task = Task(details=True, markup=service.markup(message, "markup"))
         task = service.task(message, task)
         lines, _ = split_text(text)
-        service.check_size([text], count_lines(text))
+        prefixes = _prefixes(message, len(lines))
+        service.check_size([text, *(prefixes or ())], count_lines(text))
         source = text_field(message, "source")
         await load_identifier(source)
         target = text_field(message, "target")
         pair, language = service.languages.pair(source, target, text, task.markup)
-        prefixes = _prefixes(message, len(lines))
         if prefixes is not None:
             _refuse_markup(task.markup)
         detected = {} if language is None else {"detected": language[0]}

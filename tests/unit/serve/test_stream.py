@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from nmtkit.serve.settings import Limits
 from nmtkit.serve.stream import _prefixes
 from tests.integration.serving import Running, running
 from tests.unit.serve.fake_hosts import FakeHosts
@@ -46,6 +47,14 @@ def test_a_blank_line_is_translated_by_its_prefix(hosts: FakeHosts, tmp_path) ->
         found = answers(server, json.dumps(message))
     texts = {answer["line"]: answer["text"] for answer in found if "line" in answer}
     assert texts == {0: "ONE", 1: "deux"}
+
+
+def test_the_characters_of_prefixes_count(hosts: FakeHosts, tmp_path) -> None:
+    limits = Limits(characters=20)
+    with running(tmp_path, limits) as server:
+        message = {"id": 1, **FIELDS, "prefix": "une " * 5}
+        (refused,) = answers(server, json.dumps(message))
+    assert refused["error"]["status"] == 413 and not hosts.messages
 
 
 @pytest.mark.parametrize("spelling", [r"\ud800", r"a\udfffb", r"\ud83d\ude00", r"\u2028", "é"])
