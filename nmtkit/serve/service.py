@@ -104,26 +104,33 @@ class Service:
         :raises RequestError: a key is missing or wrong, the client asks too often, or the server
             is stopping.
         """
-        address = connection.client.host if connection.client else "local"
-        client = f"address {address}"
         if self.is_draining:
             raise stopping()
-        if self._keys is not None:
-            key = fields.get("api_key") or _bearer(connection)
-            if not isinstance(key, str) or not key:
-                self._rates.check(client)
-                raise RequestError(403, "this server needs a key: the field api_key")
-            owner = self._keys.owner(key)
-            if owner is None:
-                self._rates.check(client)
-                raise RequestError(403, "Invalid API key")
-            client = f"key {owner}"
+        client, refusal = self._identify(connection, fields)
         try:
             self._rates.check(client)
         except RequestError:
             self.metrics.rejected.add("rate")
             raise
+        if refusal is not None:
+            raise RequestError(403, refusal)
         return client
+
+    def _identify(
+        self, connection: HTTPConnection, fields: Mapping[str, Any]
+    ) -> tuple[str, str | None]:
+        """Return who asks, and why nothing is done for them, or None if they may ask."""
+        address = connection.client.host if connection.client else "local"
+        client = f"address {address}"
+        if self._keys is None:
+            return client, None
+        key = fields.get("api_key") or _bearer(connection)
+        if not isinstance(key, str) or not key:
+            return client, "this server needs a key: the field api_key"
+        owner = self._keys.owner(key)
+        if owner is None:
+            return client, "Invalid API key"
+        return f"key {owner}", None
 
     def check_size(self, texts: Iterable[str], lines: int) -> None:
         """Raise RequestError if a request has too many characters or lines."""
