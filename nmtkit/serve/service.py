@@ -178,7 +178,7 @@ class Service:
 
         :raises RequestError: there is no such format.
         """
-        value = text_field(fields, name, "") if fields.get(name) is not None else ""
+        value = text_field(fields, name, "")
         if value not in MARKUPS:
             raise RequestError(400, f"{value[:MAX_NAME]} format is not supported")
         return MARKUPS[value]

@@ -49,6 +49,14 @@ def test_a_blank_line_is_translated_by_its_prefix(hosts: FakeHosts, tmp_path) ->
     assert texts == {0: "ONE", 1: "deux"}
 
 
+def test_null_is_as_if_a_field_were_missing(hosts: FakeHosts, tmp_path) -> None:
+    message = {"id": 1, **FIELDS, "prefix": None, "slot": None, "markup": None, "glossary": None}
+    with running(tmp_path) as server:
+        *_, last = answers(server, json.dumps(message))
+    assert last == {"id": 1, "done": True}
+    assert hosts.messages[0]["prefixes"] is None
+
+
 def test_the_characters_of_prefixes_count(hosts: FakeHosts, tmp_path) -> None:
     limits = Limits(characters=20)
     with running(tmp_path, limits) as server:
@@ -69,4 +77,4 @@ def test_an_id_comes_back_exactly(hosts: FakeHosts, tmp_path, spelling: str) -> 
 
 
 def test_prefixes_end_with_their_lines_as_texts_do() -> None:
-    assert _prefixes({"prefix": "un\r\n\r\ndeux"}, 4) == ["un", "", "deux", ""]
+    assert _prefixes("un\r\n\r\ndeux", 4) == ["un", "", "deux", ""]
