@@ -117,12 +117,6 @@ class Engine:
         return len(self._jobs) + self._files.requests
 
     @property
-    def endings(self) -> list[str]:
-        """Endings of the files that can be translated, `.txt` among them."""
-        found = [m.endings for m in self.pool.models.values() if m.endings]
-        return found[0] if found else [".txt"]
-
-    @property
     def waiting_lines(self) -> int:
         """Lines that wait for a worker, or for their model."""
         return self._scheduler.lines + sum(len(job.lines) for job in self._unloaded_jobs())

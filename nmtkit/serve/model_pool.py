@@ -108,7 +108,6 @@ class ServedModel:
         self.loads = 0
         self.failure: str | None = None
         self._failed = 0.0
-        self.endings: list[str] = []
         self._settings, self._journal = settings, journal
         self._loading: asyncio.Task[None] | None = None
         self._seen: object = None
@@ -184,7 +183,6 @@ class ServedModel:
         self.failure = None
         self.loads += 1
         old, self.current = self.current, Generation(process, settings)
-        self.endings = process.facts.pop("endings")
         self._journal.write("model_loaded", model=self.name, load=self.loads, **process.facts)
         watch = asyncio.create_task(self._watch_host(self.current))
         self._ending.add(watch)
