@@ -36,13 +36,18 @@ class Generation:
         self._idle: list[Worker] = []
 
     async def take_worker(self) -> Worker:
-        """Return an idle worker, or a new one.
+        """Return an idle worker that was not killed meanwhile, or a new one.
 
         :raises WorkerEnded: the host has ended.
         """
         self.pieces += 1
+        while self._idle:
+            worker = self._idle.pop()
+            if not worker.has_ended:
+                return worker
+            worker.writer.close()
         try:
-            return self._idle.pop() if self._idle else await self.process.new_worker()
+            return await self.process.new_worker()
         except BaseException:
             self.pieces -= 1
             raise

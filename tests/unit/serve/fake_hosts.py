@@ -80,14 +80,17 @@ class FakeHost:
 
 
 class FakeWorker:
-    """A worker of a host."""
+    """A worker of a host. has_ended: a test says that it was killed."""
 
     def __init__(self, host: FakeHost) -> None:
         self.host, self.pid = host, os.getpid()
+        self.has_ended = False
         self.writer = self
 
     async def answer(self, message: dict[str, Any]) -> Answer:
         """Answer a message."""
+        if self.has_ended:
+            raise WorkerEnded
         hosts = self.host.all
         hosts.messages.append({**message, "device": self.host.device})
         await asyncio.sleep(hosts.hold_answer)

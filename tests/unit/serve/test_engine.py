@@ -222,6 +222,19 @@ def test_a_page_is_read_as_unicode_whatever_it_declares(hosts: FakeHosts, tmp_pa
             assert server.text(page, format="html") == page.upper()
 
 
+def test_workers_that_were_killed_while_idle_are_no_trouble(hosts: FakeHosts, tmp_path) -> None:
+    """They are no attempts of a line, which has two."""
+    with running(tmp_path, cores=3) as server:
+        hosts.hold_answer = 0.2
+        assert server.text("\n".join(["one"] * 30))
+        generation = server.service.engine.pool.models["en", "fr"].current
+        assert generation is not None and len(generation._idle) == 3
+        for worker in generation._idle:
+            worker.has_ended = True  # type: ignore[misc]
+        assert server.text("one") == "ONE" and not server.events("worker_ended")
+        assert len(generation._idle) == 1
+
+
 def test_a_worker_that_is_killed_as_its_client_left_is_no_trouble(
     hosts: FakeHosts, tmp_path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
