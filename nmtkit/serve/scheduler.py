@@ -137,7 +137,7 @@ class Turns(Generic[Item]):
             del self._clients[client]
 
     def remove(self, request: Item) -> list[Waiting[Item]]:
-        """Remove the lines of a request that still wait."""
+        """Remove the lines of a request that still wait, and return them."""
         requests = self._clients.get(request.client, OrderedDict())
         lines = requests.pop(id(request), deque())
         if not requests:
@@ -184,13 +184,10 @@ class Scheduler(Generic[Key, Item]):
             self._clients.move_to_end(line.request.client)
         return Piece(key, lines, self._forget(key, lines))
 
-    def remove(self, key: Key, request: Item) -> int:
-        """Remove the lines of a request that still wait; return their number."""
-        if key not in self._queues:
-            return 0
-        removed = self._queues[key].remove(request)
-        self._forget(key, removed)
-        return len(removed)
+    def remove(self, key: Key, request: Item) -> None:
+        """Remove the lines of a request that still wait."""
+        if key in self._queues:
+            self._forget(key, self._queues[key].remove(request))
 
     def _forget(self, key: Key, lines: list[Waiting[Item]]) -> int:
         """Count lines of a queue as waiting no more; return their characters."""

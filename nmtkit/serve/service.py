@@ -11,7 +11,6 @@ from starlette.requests import HTTPConnection, Request
 from nmtkit.serve.engine import Engine
 from nmtkit.serve.errors import JobCancelled, RequestError, stopping
 from nmtkit.serve.fields import Bodies, clean, flag_field, text_field
-from nmtkit.serve.job import Job, LineResult
 from nmtkit.serve.journal import Journal
 from nmtkit.serve.keys import Keys
 from nmtkit.serve.languages import Languages
@@ -182,14 +181,6 @@ class Service:
         if value not in MARKUPS:
             raise RequestError(400, f"{value[:MAX_NAME]} format is not supported")
         return MARKUPS[value]
-
-    async def results(self, request: Request, job: Job) -> list[LineResult]:
-        """Return the results of a job, which is cancelled when the client of a request leaves.
-
-        :raises RequestError: the job has failed.
-        :raises JobCancelled: the client has left.
-        """
-        return await while_connected(request, job.all_results())
 
 
 async def while_connected(request: Request, work: Coroutine[Any, Any, Result]) -> Result:

@@ -22,7 +22,7 @@ from nmtkit.serve.errors import RequestError
 from nmtkit.serve.fields import clean, number_field
 from nmtkit.serve.job import LineResult
 from nmtkit.serve.marian_websocket import pair_of_query
-from nmtkit.serve.service import Service
+from nmtkit.serve.service import Service, while_connected
 from nmtkit.serve.task import Task
 
 MAX_DEPTH = 20
@@ -76,7 +76,7 @@ class XmlRpc:
         wants = {name for name in ("align", "word-align") if name in fields}
         task = Task(alternatives=max(n_best - 1, 0), details=bool(wants))
         job = service.engine.submit(pair, [text], task, client)
-        (result,) = await service.results(request, job)
+        (result,) = await while_connected(request, job.all_results())
         return _answer(text, result, wants, n_best)
 
 
