@@ -17,7 +17,7 @@ from nmtkit.serve.languages import Languages
 from nmtkit.serve.metrics import Metrics
 from nmtkit.serve.open_files import room_for_connections
 from nmtkit.serve.places import Places
-from nmtkit.serve.rates import RateLimit
+from nmtkit.serve.rates import RateLimit, network_of
 from nmtkit.serve.settings import ServerSettings
 from nmtkit.serve.task import Markup, Task, TermPairs
 
@@ -120,7 +120,7 @@ class Service:
     ) -> tuple[str, str | None]:
         """Return who asks, and why nothing is done for them, or None if they may ask."""
         address = connection.client.host if connection.client else "local"
-        client = f"address {address}"
+        client = f"address {network_of(address)}"
         if self._keys is None:
             return client, None
         key = fields.get("api_key") or _bearer(connection)
