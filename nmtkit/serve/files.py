@@ -7,14 +7,19 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from nmtkit.documents.encoding import beginning
+from nmtkit.documents.formats import FORMATS
 from nmtkit.documents.html_encoding import declared_encoding
 from nmtkit.serve.downloads import Downloads
 from nmtkit.serve.errors import RequestError
 from nmtkit.serve.fields import Upload, text_field
 from nmtkit.serve.json_response import ASCIIResponse
 from nmtkit.serve.languages import load_identifier
+from nmtkit.serve.lines import PLAIN
 from nmtkit.serve.service import Service, while_connected
 from nmtkit.serve.task import Task
+
+ENDINGS = tuple(sorted({PLAIN, *(ending for some in FORMATS.values() for ending in some)}))
+"""Endings of the names of files that can be translated."""
 
 MAX_NAME = 100
 """Characters of the name of a file that are kept."""
@@ -57,10 +62,9 @@ class Files:
         if len(upload.data) > service.limits.file:
             raise RequestError(413, f"the file has more than {service.limits.file} bytes")
         name = safe_name(upload.name)
-        if not name.lower().endswith(tuple(service.engine.endings)):
-            endings = ", ".join(service.engine.endings)
+        if not name.lower().endswith(ENDINGS):
             raise RequestError(
-                400, f"Invalid request: the file's name must end in one of {endings}"
+                400, f"Invalid request: the file's name must end in one of {', '.join(ENDINGS)}"
             )
         sample, markup = _sample(name.lower(), upload.data)
         source, target = text_field(fields, "source"), text_field(fields, "target")
