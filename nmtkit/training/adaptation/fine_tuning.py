@@ -65,6 +65,9 @@ class FineTuningSettings:
 MAX_RATE, OTHER_RATE = 0.001, 0.0005
 """Highest learning rate; and that of models that were not trained by Adam."""
 
+MAX_RATE_OF_FEW = 0.0007
+"""Highest learning rate of few corrections, which are seen dozens of times."""
+
 MANY = 2000
 """Corrections from which on there is hardly time to see them three times, ..."""
 
@@ -91,7 +94,9 @@ def settings_for(
         return min(highest, config.learning_rate) if config.optimizer == "adam" else OTHER_RATE
 
     if few and replays:
-        return FineTuningSettings(rate(MAX_RATE), replayed_tokens=800, dropout_epochs=math.inf)
+        return FineTuningSettings(
+            rate(MAX_RATE_OF_FEW), replayed_tokens=800, dropout_epochs=math.inf
+        )
     if few:
         return FineTuningSettings(rate(MAX_RATE) / 2, pull=0.05)
     if many:
