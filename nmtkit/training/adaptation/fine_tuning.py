@@ -95,7 +95,7 @@ def settings_for(
 
     if few and replays:
         return FineTuningSettings(
-            rate(MAX_RATE_OF_FEW), replayed_tokens=800, dropout_epochs=math.inf
+            rate(MAX_RATE_OF_FEW), replayed_tokens=800, warmup=100, dropout_epochs=math.inf
         )
     if few:
         return FineTuningSettings(rate(MAX_RATE) / 2, pull=0.05)
