@@ -186,8 +186,9 @@ class Adaptation:
     def _fine_tune(self) -> FineTuner:
         """Fine-tune the model as long as there is time, or until few corrections are right."""
         request, config = self.request, self.model.config
-        many = self.replay is not None and len(self.learned) >= MANY
-        settings = request.settings or settings_for(config.training, self.is_few, many)
+        replays = self.replay is not None
+        many = replays and len(self.learned) >= MANY
+        settings = request.settings or settings_for(config.training, self.is_few, many, replays)
         corpus = corpus_of(self.learned, self.model)
         corrections = Batches(corpus, batching(config.data, settings.tokens), request.seed)
         replay, words = None, self.model.tgt_vocab
