@@ -134,16 +134,13 @@ class Engine:
         task: Task,
         client: Hashable,
         prefixes: Sequence[str] | None = None,
-        seconds: float | None = None,
     ) -> Job:
-        """Begin to translate lines.
+        """Begin to translate lines, within a time that includes the loading of the model.
 
         :param pair: a pair of models, or a language twice: lines stay as they are.
         :param lines: of text; those without words have an empty translation.
         :param client: who asks; clients are served in turns.
         :param prefixes: the beginning of each translation.
-        :param seconds: time limit; by default that of requests. It includes the loading of the
-            model.
         :return: the job, whose results can be read; it ends when its reader stops reading.
         :raises RequestError: the queue is full.
         """
@@ -154,7 +151,7 @@ class Engine:
                 job.answer(index, empty_result(task, line))
             return job
         self._check_queue(job)
-        seconds = self._limits.seconds if seconds is None else seconds
+        seconds = self._limits.seconds
         timer = asyncio.get_running_loop().call_later(seconds, job.expire, seconds)
         self._jobs.add(job)
         model.jobs += 1
