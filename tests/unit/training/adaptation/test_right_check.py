@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 from typing import Any, cast
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -30,7 +31,8 @@ def test_a_translation_is_right_if_the_model_writes_the_reference_so():
 @pytest.mark.parametrize("unwritable", [0, 2])
 def test_the_check_is_done_when_all_come_out_that_the_model_can_write(unwritable, monkeypatch):
     corpus = make_corpus(5)
-    corpus.tgt.ids[corpus.tgt.offsets[:unwritable]] = UNK
+    ids = cast(np.ndarray, corpus.tgt.ids)
+    ids[corpus.tgt.offsets[:unwritable]] = UNK
     references = [f"sentence {number}" for number in range(5)]
     said = list(references)
     examiner = SimpleNamespace(
