@@ -3,10 +3,12 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from nmtkit.documents.archive import ArchiveDocument
 from nmtkit.documents.document import Document, DocumentOptions
 from nmtkit.documents.html import parse_html
 from nmtkit.documents.markdown import parse_markdown
 from nmtkit.documents.messages import with_variants
+from nmtkit.documents.ooxml import parse_docx
 from nmtkit.documents.po import parse_po
 from nmtkit.documents.srt import parse_srt
 from nmtkit.documents.tmx import parse_tmx
@@ -22,10 +24,13 @@ FORMATS: Mapping[str, tuple[str, ...]] = {
     "tsv": (".tsv", ".tab"),
     "srt": (".srt", ".vtt"),
     "md": (".md", ".markdown", ".mdx"),
+    "docx": (".docx", ".docm", ".dotx"),
 }
 """Format -> endings of the names of its files."""
 
-_PARSERS: Mapping[str, Callable[[bytes, str, DocumentOptions], Document]] = {
+AnyDocument = Document | ArchiveDocument
+
+_PARSERS: Mapping[str, Callable[[bytes, str, DocumentOptions], AnyDocument]] = {
     "html": parse_html,
     "po": parse_po,
     "xliff": parse_xliff,
@@ -33,6 +38,7 @@ _PARSERS: Mapping[str, Callable[[bytes, str, DocumentOptions], Document]] = {
     "tsv": parse_tsv,
     "srt": parse_srt,
     "md": parse_markdown,
+    "docx": parse_docx,
 }
 
 
@@ -42,7 +48,7 @@ def format_of(name: str) -> str | None:
     return next((format for format, endings in FORMATS.items() if lower.endswith(endings)), None)
 
 
-def parse_document(data: bytes, format: str, name: str, options: DocumentOptions) -> Document:
+def parse_document(data: bytes, format: str, name: str, options: DocumentOptions) -> AnyDocument:
     """Find the segments of a file.
 
     :param format: one of `FORMATS`. name: of the file, for messages.

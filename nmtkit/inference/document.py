@@ -15,10 +15,10 @@ from itertools import islice
 from typing import NamedTuple
 
 from nmtkit.documents.accelerators import Accelerator, put_accelerator, remove_accelerator
-from nmtkit.documents.document import Document, DocumentOptions, Edit, Segment, Syntax
+from nmtkit.documents.document import DocumentOptions, Edit, Segment, Syntax
 from nmtkit.documents.formats import FORMATS as FORMATS
+from nmtkit.documents.formats import AnyDocument, parse_document
 from nmtkit.documents.formats import format_of as format_of
-from nmtkit.documents.formats import parse_document
 from nmtkit.documents.inline import parse_segment
 from nmtkit.documents.markdown_emphasis import with_visible_emphasis
 from nmtkit.documents.markdown_inline import EMPHASIS
@@ -122,7 +122,7 @@ class _DocumentTranslator:
 
     def __init__(
         self,
-        document: Document,
+        document: AnyDocument,
         translator: Translator,
         keepers: _Keepers,
         options: DocumentOptions,
