@@ -6,6 +6,7 @@ and their compression. No name in an archive is used as a path.
 
 import copy
 import io
+import re
 import shutil
 import zipfile
 from bisect import bisect_right
@@ -22,11 +23,22 @@ from nmtkit.io.moses_zip import ZIP_DAMAGE, ZIP_MAGIC, shown_member
 MAX_GROWTH, GROWTH_ROOM = 100, 64 << 20
 """Bytes that an archive may unpack to: so many for each of its own, and so many more."""
 
-MAX_NAME_BYTES = 100
-"""Bytes of the member `mimetype` that are looked at."""
-
 CONTENT_TYPES = "[Content_Types].xml"
 """The member of an OOXML package that tells the types of the others."""
+
+_MIMETYPE = "mimetype"
+"""The first member of an OpenDocument file, which tells its type."""
+
+_KINDS = {
+    "odt": re.compile(rb"application/vnd\.oasis\.opendocument\.text(?:-template)?\s*\Z"),
+    "odp": re.compile(rb"application/vnd\.oasis\.opendocument\.presentation(?:-template)?\s*\Z"),
+    "ods": re.compile(rb"application/vnd\.oasis\.opendocument\.spreadsheet"),
+    "epub": re.compile(rb"application/epub\+zip\s*\Z"),
+    "docx": re.compile(rb"wordprocessingml\.(?:document|template)\.main\+xml|\bms-word\."),
+    "pptx": re.compile(rb"presentationml\.\w+\.main\+xml|\bms-powerpoint\."),
+    "xlsx": re.compile(rb"spreadsheetml\.\w+\.main\+xml|\bms-excel\."),
+}
+"""How files of a kind are known by their type, or by the types of their parts."""
 
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED = 1
@@ -57,6 +69,7 @@ class Archive:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
         self._members = {member.filename: member for member in self._zip.infolist()}
         self._check()
+        self._check_kind()
 
     def _check(self) -> None:
         members = self._zip.infolist()
@@ -69,6 +82,17 @@ class Archive:
             raise DataError(
                 f"{self.name}: unpacks to more than {most >> 20:,} MiB, {MAX_GROWTH} times its"
                 " size; this is refused, so save it again, or divide it"
+            )
+
+    def _check_kind(self) -> None:
+        """Refuse a file of another kind, whose name or format is wrong."""
+        member = next((name for name in (_MIMETYPE, CONTENT_TYPES) if name in self._members), None)
+        told = self.read(member) if member else b""
+        kinds = [kind for kind, pattern in _KINDS.items() if pattern.search(told)]
+        if self._format not in kinds:
+            found = f"is of the format {kinds[0]}" if kinds else "is a zip archive of another kind"
+            raise DataError(
+                f"{self.name}: {found}, not {self._format}; correct its name or the format"
             )
 
     def protected(self) -> DataError:

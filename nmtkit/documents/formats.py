@@ -8,7 +8,8 @@ from nmtkit.documents.document import Document, DocumentOptions
 from nmtkit.documents.html import parse_html
 from nmtkit.documents.markdown import parse_markdown
 from nmtkit.documents.messages import with_variants
-from nmtkit.documents.ooxml import parse_docx
+from nmtkit.documents.odf import parse_odp, parse_odt
+from nmtkit.documents.ooxml import parse_docx, parse_pptx
 from nmtkit.documents.po import parse_po
 from nmtkit.documents.srt import parse_srt
 from nmtkit.documents.tmx import parse_tmx
@@ -25,6 +26,9 @@ FORMATS: Mapping[str, tuple[str, ...]] = {
     "srt": (".srt", ".vtt"),
     "md": (".md", ".markdown", ".mdx"),
     "docx": (".docx", ".docm", ".dotx"),
+    "odt": (".odt", ".ott"),
+    "pptx": (".pptx", ".pptm", ".ppsx", ".potx"),
+    "odp": (".odp", ".otp"),
 }
 """Format -> endings of the names of its files."""
 
@@ -39,6 +43,9 @@ _PARSERS: Mapping[str, Callable[[bytes, str, DocumentOptions], AnyDocument]] = {
     "srt": parse_srt,
     "md": parse_markdown,
     "docx": parse_docx,
+    "odt": parse_odt,
+    "pptx": parse_pptx,
+    "odp": parse_odp,
 }
 
 

@@ -54,7 +54,7 @@ _NOISE = re.compile(
 )
 """Properties of a run by which no text looks different."""
 
-_NO_PROPERTIES = re.compile(r"<[\w.:-]+\s*(?:/>|></[\w.:-]+>)")
+_NO_PROPERTIES = re.compile(r"<[\w.:-]+\s*(?:/>|>\s*</[\w.:-]+>)")
 
 
 def parse_docx(data: bytes, name: str, options: DocumentOptions) -> ArchiveDocument:
