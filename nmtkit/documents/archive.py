@@ -23,6 +23,9 @@ from nmtkit.io.moses_zip import ZIP_DAMAGE, ZIP_MAGIC, shown_member
 MAX_GROWTH, GROWTH_ROOM = 100, 64 << 20
 """Bytes that an archive may unpack to: so many for each of its own, and so many more."""
 
+MAX_TYPES = 1 << 20
+"""Bytes of a member in which the type of a file is looked for."""
+
 CONTENT_TYPES = "[Content_Types].xml"
 """The member of an OOXML package that tells the types of the others."""
 
@@ -39,6 +42,9 @@ _KINDS = {
     "xlsx": re.compile(rb"spreadsheetml\.\w+\.main\+xml|\bms-excel\."),
 }
 """How files of a kind are known by their type, or by the types of their parts."""
+
+_TEXT_MEMBER = re.compile(r"\A(?:word/document\d*|ppt/slides/[^/]*|content)\.xml\Z")
+"""Members whose beginnings tell the language of a file."""
 
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED = 1
@@ -69,7 +75,6 @@ class Archive:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
         self._members = {member.filename: member for member in self._zip.infolist()}
         self._check()
-        self._check_kind()
 
     def _check(self) -> None:
         members = self._zip.infolist()
@@ -84,10 +89,13 @@ class Archive:
                 " size; this is refused, so save it again, or divide it"
             )
 
-    def _check_kind(self) -> None:
-        """Refuse a file of another kind, whose name or format is wrong."""
+    def check_kind(self) -> None:
+        """Refuse a file of another kind, whose name or format is wrong.
+
+        :raises DataError: it is of another kind.
+        """
         member = next((name for name in (_MIMETYPE, CONTENT_TYPES) if name in self._members), None)
-        told = self.read(member) if member else b""
+        told = self.beginning(member, MAX_TYPES) if member else b""
         kinds = [kind for kind, pattern in _KINDS.items() if pattern.search(told)]
         if self._format not in kinds:
             found = f"is of the format {kinds[0]}" if kinds else "is a zip archive of another kind"
@@ -106,7 +114,9 @@ class Archive:
             yield
         except (*ZIP_DAMAGE, RuntimeError) as error:
             where = f"{self.name}:{shown_member(member)}" if member else self.name
-            raise DataError(f"{where}: the zip archive is damaged; fetch or save it again") from error
+            raise DataError(
+                f"{where}: the zip archive is damaged; fetch or save it again"
+            ) from error
 
     @property
     def names(self) -> Sequence[str]:
@@ -149,6 +159,31 @@ class Archive:
                 with self._zip.open(member) as source, new.open(entry, "w") as target:
                     shutil.copyfileobj(source, target, 1 << 20)
         return output.getvalue()
+
+
+def open_archive(data: bytes, name: str, format: str) -> Archive:
+    """Return an office file of a certain format.
+
+    :raises DataError: it is of another kind, or see `Archive`.
+    """
+    archive = Archive(data, name, format)
+    archive.check_kind()
+    return archive
+
+
+def sample_archive(data: bytes, size: int) -> str:
+    """Return the beginning of an office file's text with its tags; "" if it cannot be read.
+
+    :param size: bytes that are looked at, however much the archive unpacks to.
+    """
+    parts: list[bytes] = []
+    try:
+        archive = Archive(data, "the file", "office")
+        for member in filter(_TEXT_MEMBER.search, archive.names):
+            parts.append(archive.beginning(member, size - sum(map(len, parts))))
+    except DataError:
+        return ""
+    return b" ".join(parts).decode("utf-8", "ignore")
 
 
 @dataclass(frozen=True)

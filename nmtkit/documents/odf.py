@@ -6,12 +6,13 @@ A paragraph holds its text directly, with spans of automatic styles around parts
 import re
 from collections.abc import Iterator, Mapping
 
-from nmtkit.documents.archive import Archive, ArchiveDocument
+from nmtkit.documents.archive import Archive, ArchiveDocument, open_archive
 from nmtkit.documents.document import Document, DocumentOptions, Segment
 from nmtkit.documents.paragraphs import (
     BREAK,
     GAP,
     MAX_DEPTH,
+    PLAIN,
     Format,
     Item,
     Span,
@@ -52,7 +53,7 @@ _NO_PROPERTIES = re.compile(r"<[\w.:-]+\s*/?>")
 def parse_odt(data: bytes, name: str, options: DocumentOptions) -> ArchiveDocument:
     """Find the paragraphs of an OpenDocument text.
 
-    :raises DataError: see `Archive`, or a part of it is no XML.
+    :raises DataError: see `open_archive`, or a part of it is no XML.
     """
     return _parse(data, name, "odt")
 
@@ -60,13 +61,13 @@ def parse_odt(data: bytes, name: str, options: DocumentOptions) -> ArchiveDocume
 def parse_odp(data: bytes, name: str, options: DocumentOptions) -> ArchiveDocument:
     """Find the paragraphs of an OpenDocument presentation.
 
-    :raises DataError: see `Archive`, or a part of it is no XML.
+    :raises DataError: see `open_archive`, or a part of it is no XML.
     """
     return _parse(data, name, "odp")
 
 
 def _parse(data: bytes, name: str, format: str) -> ArchiveDocument:
-    archive = Archive(data, name, format)
+    archive = open_archive(data, name, format)
     if _MANIFEST in archive.names and b":encryption-data" in archive.read(_MANIFEST):
         raise archive.protected()
     parts = {}
@@ -106,7 +107,7 @@ class _Part:
     def _paragraph(self, paragraph: XmlElement, depth: int) -> Iterator[Segment]:
         inner = list(self._within(paragraph, depth + 1))
         place = Span(paragraph.inner_start, paragraph.inner_end)
-        items = list(self._items(paragraph, Format(), 0))
+        items = list(self._items(paragraph, PLAIN, 0))
         segment = paragraph_segment(self._xml.text, place, items, inner)
         yield from inner if segment is None else [segment]
 

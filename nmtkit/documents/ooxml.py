@@ -6,15 +6,15 @@ have the same element names: `p`, `r` for a run, `rPr` for its properties, `t` f
 
 import re
 from collections.abc import Iterator, Sequence
-from urllib.parse import unquote
 
-from nmtkit.documents.archive import CONTENT_TYPES, Archive, ArchiveDocument
+from nmtkit.documents.archive import CONTENT_TYPES, Archive, ArchiveDocument, open_archive
 from nmtkit.documents.document import Document, DocumentOptions, Segment
 from nmtkit.documents.ooxml_fields import FIELD, INSTRUCTION, with_fields
 from nmtkit.documents.paragraphs import (
     BREAK,
     GAP,
     MAX_DEPTH,
+    PLAIN,
     Format,
     Item,
     Span,
@@ -39,13 +39,13 @@ _TYPES = {
 
 _OPAQUE = frozenset(
     "pPr rPr del moveFrom delText instrText delInstrText oMath oMathPara sectPr tblPr tblGrid trPr"
-    " tcPr sdtPr spPr bodyPr lstStyle ruby".split()
+    " tcPr sdtPr spPr bodyPr lstStyle ruby m".split()
 )
 _DROPPED = frozenset(["proofErr", "lastRenderedPageBreak"])
 """What programs note of spelling and of pages that they have shown."""
 
 _CONTAINERS = frozenset("hyperlink ins moveTo smartTag customXml dir bdo sdt".split())
-_KEPT = frozenset("fld fldSimple oMath oMathPara ruby".split())
+_KEPT = frozenset("fld fldSimple oMath oMathPara ruby m".split())
 _RANGE = re.compile(r"(\w+)(Start|End)")
 _CHARACTERS = {"noBreakHyphen": "\u2011", "softHyphen": "\xad"}
 _NOISE = re.compile(
@@ -60,7 +60,7 @@ _NO_PROPERTIES = re.compile(r"<[\w.:-]+\s*(?:/>|>\s*</[\w.:-]+>)")
 def parse_docx(data: bytes, name: str, options: DocumentOptions) -> ArchiveDocument:
     """Find the paragraphs of a Word document.
 
-    :raises DataError: see `Archive`, or a part of it is no XML.
+    :raises DataError: see `open_archive`, or a part of it is no XML.
     """
     return _parse(data, name, "docx")
 
@@ -68,13 +68,13 @@ def parse_docx(data: bytes, name: str, options: DocumentOptions) -> ArchiveDocum
 def parse_pptx(data: bytes, name: str, options: DocumentOptions) -> ArchiveDocument:
     """Find the paragraphs of a PowerPoint presentation: of its slides and their notes.
 
-    :raises DataError: see `Archive`, or a part of it is no XML.
+    :raises DataError: see `open_archive`, or a part of it is no XML.
     """
     return _parse(data, name, "pptx")
 
 
 def _parse(data: bytes, name: str, format: str) -> ArchiveDocument:
-    archive = Archive(data, name, format)
+    archive = open_archive(data, name, format)
     parts = {}
     for member in text_members(archive, format):
         xml = archive.xml(member, _OPAQUE)
@@ -85,7 +85,7 @@ def _parse(data: bytes, name: str, format: str) -> ArchiveDocument:
 def text_members(archive: Archive, format: str) -> list[str]:
     """Return the members with text of a package, in the order of the archive."""
     types = {
-        unquote(child.get("PartName") or "").lstrip("/").lower(): child.get("ContentType") or ""
+        (child.get("PartName") or "").lstrip("/").lower(): child.get("ContentType") or ""
         for child in archive.xml(CONTENT_TYPES).root.children
     }
     return [name for name in archive.names if _TYPES[format].search(types.get(name.lower(), ""))]
@@ -130,13 +130,13 @@ class _Part:
                 mark = f"{found[1]} {child.get(f'{child.prefix}id')}"
                 yield Item(kind, (Span(child.start, child.end),), found[1], mark=mark)
             elif child.name not in _DROPPED:
-                yield self._other(child, Format())
+                yield self._other(child, PLAIN)
 
     def _container(self, element: XmlElement, depth: int) -> Iterator[Item]:
-        """Yield what runs are in, such as a link: its beginning with its properties, and its end."""
+        """Yield what runs are in, such as a link: its beginning, its runs, and its end."""
         contents = element.child("sdtContent") if element.name == "sdt" else element
         if contents is None or contents.inner_start == contents.inner_end:
-            yield self._other(element, Format())
+            yield self._other(element, PLAIN)
             return
         children = contents.children
         start = contents.inner_start

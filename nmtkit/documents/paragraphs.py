@@ -1,7 +1,7 @@
 """Paragraphs of office files: runs of text become inline elements of one text, and runs again.
 
 In an office file each stretch of text has its own element with its properties, and so have tabs,
-notes and pictures. As a segment a paragraph is a line of HTML: `one <run-1>two</run-1><br id="2"/>`.
+notes and pictures. As a segment a paragraph is a line of HTML: `a <run-1>b</run-1><br id="2"/>`.
 Text without an element is written with the properties that most of the text has; a number stands
 for what the file has in its place.
 """
@@ -27,8 +27,8 @@ GAP = "hr"
 """Name of an item at which a sentence ends: it stays between the same sentences."""
 
 _PLACEHOLDER = re.compile(
-    r'<kept-(?P<kept>\d+) [^<>]*>.*?</kept-(?P=kept)>|<(?P<end>/?)[A-Za-z]+(?:-| id=")(?P<number>\d+)'
-    r"[^<>]*>",
+    r"<kept-(?P<kept>\d+) [^<>]*>.*?</kept-(?P=kept)>"
+    r'|<(?P<end>/?)[A-Za-z]+(?:-| id=")(?P<number>\d+)[^<>]*>',
     re.DOTALL,
 )
 _FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -52,6 +52,10 @@ class Format(NamedTuple):
     closing: str = ""
 
 
+PLAIN = Format()
+"""The format of text that stands in its paragraph directly."""
+
+
 class Item(NamedTuple):
     """A part of a paragraph.
 
@@ -65,7 +69,7 @@ class Item(NamedTuple):
     source: tuple[str | Span, ...]
     name: str = ""
     text: str = ""
-    format: Format = Format()
+    format: Format = PLAIN
     mark: str = ""
 
 
@@ -75,7 +79,7 @@ def text_item(text: str, format: Format) -> Item:
     return Item(PieceKind.TEXT, source, "run", text, format)
 
 
-def point_item(source: str | Span, name: str, format: Format = Format()) -> Item:
+def point_item(source: str | Span, name: str, format: Format = PLAIN) -> Item:
     """Return a part without text. format: the run that it stands in."""
     return Item(PieceKind.POINT, (format.opening, source, format.closing), name)
 
@@ -115,8 +119,11 @@ class _Paragraph:
 
     def __init__(self, text: str, place: Span, items: Sequence[Item]) -> None:
         self._text, self._place, self._items = text, place, items
+        self._begun: set[int] = set()
+        self._ended_early: set[int] = set()
         self._partners = _partners(items)
         self._bases = self._base_formats()
+        self._formats = [(-1, self._bases[-1])]  # of elements that are open in a translation
 
     def _base_formats(self) -> dict[int, Format]:
         """Return the format of most of the text in each container; -1 is the paragraph."""
@@ -184,8 +191,7 @@ class _Paragraph:
         if translation == source:
             return inner
         self._formats = [(-1, self._bases[-1])]
-        self._begun: set[int] = set()
-        self._ended_early: set[int] = set()
+        self._begun, self._ended_early = set(), set()
         parts: list[str] = []
         position = 0
         for found in _PLACEHOLDER.finditer(translation):
@@ -237,7 +243,7 @@ def _add_base(
     bases: dict[int, Format], number: int, sizes: Counter[str], formats: dict[str, Format]
 ) -> None:
     common = sizes.most_common(1)
-    bases[number] = formats[common[0][0]] if common else Format()
+    bases[number] = formats[common[0][0]] if common else PLAIN
 
 
 def _written(text: str, format: Format) -> str:

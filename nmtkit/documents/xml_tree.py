@@ -84,9 +84,7 @@ def read_xml(data: bytes, name: str, kind: str, opaque: frozenset[str]) -> Xml:
     """
     xml = read_elements(data, name, kind, opaque)
     if xml.root.name != kind.lower():
-        raise DataError(
-            f"{name}: the document is <{xml.root.name[:50]}>, not <{kind.lower()}>"
-        )
+        raise DataError(f"{name}: the document is <{xml.root.name[:50]}>, not <{kind.lower()}>")
     return xml
 
 
