@@ -54,7 +54,7 @@ _ENCRYPTED = 1
 class Archive:
     """An office file that is read.
 
-    :param name: of the file, for messages. format: of which it should be, for messages.
+    :param name: of the file, for messages. format: that it should have, for messages.
     :raises DataError: it is no archive, is damaged or encrypted, has a member twice, or unpacks to
         too much.
     """
@@ -82,11 +82,11 @@ class Archive:
             raise DataError(f"{self.name}: has two members of the same name; save it again")
         if any(member.flag_bits & _ENCRYPTED for member in members):
             raise self.protected()
-        most = GROWTH_ROOM + MAX_GROWTH * len(self.data)
-        if sum(member.file_size for member in members) > most:
+        size = sum(member.file_size for member in members)
+        if size > GROWTH_ROOM + MAX_GROWTH * len(self.data):
             raise DataError(
-                f"{self.name}: unpacks to more than {most >> 20:,} MiB, {MAX_GROWTH} times its"
-                " size; this is refused, so save it again, or divide it"
+                f"{self.name}: unpacks to {size >> 20:,} MiB, far more than office files of its"
+                " size; save it again, or divide it"
             )
 
     def check_kind(self) -> None:

@@ -168,7 +168,8 @@ class _Part:
         """Return the tags and properties of a run."""
         properties = run.child("rPr")
         source = self._xml.text[properties.start : properties.end] if properties else ""
-        key = _NO_PROPERTIES.sub("", _NOISE.sub("", source))
+        key = _NOISE.sub("", source)
+        key = "" if _NO_PROPERTIES.fullmatch(key) else key
         return Format(key, f"{run.tag}{source}", f"</{run.prefix}r>")
 
     def _of_text(self, run: XmlElement, look: Format) -> Format:

@@ -9,7 +9,8 @@ A = "http://schemas.openxmlformats.org/drawingml/2006/main"
 TYPE = "application/vnd.openxmlformats-officedocument"
 ODF = "urn:oasis:names:tc:opendocument:xmlns"
 NAMESPACES = " ".join(
-    f'xmlns:{name}="{ODF}:{name}:1.0"' for name in ("office", "text", "style", "table", "draw", "fo")
+    f'xmlns:{name}="{ODF}:{name}:1.0"'
+    for name in ("office", "text", "style", "table", "draw", "fo")
 )
 PICTURE = bytes(range(256)) * 9
 
@@ -45,7 +46,9 @@ def package(parts: Mapping[str, tuple[str, str]]) -> bytes:
 
 def word(body: str, **others: str) -> bytes:
     """Return a Word document. others: type of a further part -> its paragraphs."""
-    document = f'<?xml version="1.0"?>\n<w:document xmlns:w="{W}"><w:body>{body}</w:body></w:document>'
+    document = (
+        f'<?xml version="1.0"?>\n<w:document xmlns:w="{W}"><w:body>{body}</w:body></w:document>'
+    )
     parts = {"word/document.xml": ("wordprocessingml.document.main", document)}
     for kind, content in others.items():
         root = f'<w:{kind} xmlns:w="{W}">{content}</w:{kind}>'

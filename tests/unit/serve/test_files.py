@@ -4,6 +4,7 @@ import pytest
 
 from nmtkit.serve.files import _sample
 from nmtkit.serve.languages import Languages
+from tests.unit.documents.office_files import opendocument, run, word
 
 
 @pytest.mark.parametrize(
@@ -40,3 +41,17 @@ def test_the_language_of_a_file_is_that_of_its_text(name: str, page: str) -> Non
     sample, markup = _sample(name, page.format(code=code, text=text).encode())
     pair, detected = Languages([("de", "en")]).pair("auto", "en", sample, markup)
     assert pair == ("de", "en") and detected is not None and detected[0] == "de"
+
+
+@pytest.mark.parametrize("format", ["docx", "odt"])
+def test_the_language_of_an_office_file_is_that_of_its_text(format: str) -> None:
+    text = "Das ist ein Text auf Deutsch, und wir lesen ihn gern."
+    data = (
+        word(f"<w:p>{run(text)}</w:p>")
+        if format == "docx"
+        else opendocument(f"<text:p>{text}</text:p>")
+    )
+    sample, markup = _sample(f"a.{format}", data)
+    pair, detected = Languages([("de", "en")]).pair("auto", "en", sample, markup)
+    assert pair == ("de", "en") and detected is not None and detected[0] == "de"
+    assert _sample(f"a.{format}", data[:50]) == ("", "xml")
