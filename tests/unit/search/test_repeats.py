@@ -192,7 +192,7 @@ def constrained(model, sources, constraints, config, n_best=1, **parts):
     return search_batches([model], [batch], config, n_best, boundaries=boundaries)
 
 
-@settings(max_examples=20)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 10_000), size=st.integers(2, 4), beam=st.integers(1, 5))
 def test_required_terms_win_and_nothing_else_repeats(seed, size, beam):
     """Each sentence needs the same term twice; only n-grams that end in a term may repeat."""
