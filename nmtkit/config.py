@@ -192,6 +192,8 @@ class SearchConfig:
         added to a score before the division, with "wu" after it (Wu et al. 2016: 0.2, with a
         `length_penalty` of 0.2).
     forbid_unk: never choose `<unk>`.
+    no_repeat_ngram: N; no translation has the same N tokens twice (Paulus et al. 2018), but for
+        what `search/repeats.py` says; 0: off.
     max_length_ratio: maximum length of a translation, as a multiple of the source length; the limit
         is at least 10 tokens.
     min_length_ratio: a translation is longer than this multiple of the source length; both include
@@ -205,6 +207,7 @@ class SearchConfig:
     penalty: Literal["power", "wu"] = "power"
     coverage_penalty: float = 0.0
     forbid_unk: bool = False
+    no_repeat_ngram: int = 0
     max_length_ratio: float = 3.0
     min_length_ratio: float = 0.0
 
@@ -219,6 +222,7 @@ class SearchSettings(TypedDict, total=False):
     penalty: Literal["power", "wu"]
     coverage_penalty: float
     forbid_unk: bool
+    no_repeat_ngram: int
     max_length_ratio: float
     min_length_ratio: float
 

@@ -95,6 +95,7 @@ RANGES: dict[str, AllowedRange] = {
     "search.beam": BEAM,
     "search.length_penalty": EXPONENT,
     "search.coverage_penalty": NOT_NEGATIVE,
+    "search.no_repeat_ngram": NOT_NEGATIVE,
     "search.max_length_ratio": LENGTH_RATIO,
     "search.min_length_ratio": NOT_NEGATIVE,
 }

@@ -20,6 +20,7 @@ FIELDS = (
     "min_length_ratio",
     "max_length_ratio",
     "forbid_unk",
+    "no_repeat_ngram",
 )
 """Parameter names of the options, which are the fields of `SearchConfig`."""
 
@@ -89,6 +90,13 @@ def search_options(function: Callable[..., Any]) -> Any:
             "  [default: the model's]",
         ),
         option("--no-unk", "forbid_unk", is_flag=True, help="Never choose the unknown word."),
+        option(
+            "--no-repeat-ngram",
+            type=click.IntRange(min=0),
+            metavar="N",
+            help="Never write the same N tokens (subwords) twice in a translation; 0: allow it."
+            "  [default: the model's]",
+        ),
     )(gather("search", _given, FIELDS)(function))
 
 

@@ -100,7 +100,7 @@ class AlternativesFinder:
         last = self._last
         if last is None or last[0] != line:
             tokens = self._ensemble.source_tokens(line)
-            encoded = EncodedBatch(*self._ensemble.encode([tokens]))
+            [encoded] = self._ensemble.encoded_batches([tokens], [[0]])
             last = self._last = (line, (tokens, encoded))
             self._begun = None
         return last[1]

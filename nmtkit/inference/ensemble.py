@@ -23,7 +23,7 @@ from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.candidates import PADDING
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, ModelAveraging
 from nmtkit.special_symbols import EOS
-from nmtkit.text.names import same_names
+from nmtkit.text.names import PLACEHOLDERS, same_names
 from nmtkit.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -183,6 +183,18 @@ class Ensemble:
                 member.check_tag(tag)
         return replace(self, tag=tag)
 
+    @property
+    def copied_symbols(self) -> dict[str, int]:
+        """The tokens that a translation has as often as its source, with their ids."""
+        text, vocabulary = self.first.config.text, self.first.tgt_vocab
+        symbols = [*PLACEHOLDERS] if text.copy_names else []
+        if text.markup != "none":
+            from nmtkit.text.markers import SYMBOLS  # rarely needed: start-up
+
+            symbols += sorted(SYMBOLS)
+        known = [symbol for symbol in symbols if symbol in vocabulary]
+        return dict(zip(known, vocabulary.ids(known), strict=True))
+
     def encode(self, sentences: Sequence[SourceTokens]) -> tuple[list[Any], Tensor]:
         """Encode a batch with every model.
 
@@ -220,7 +232,8 @@ class Ensemble:
             if candidates is not None:
                 lists = candidate_rows(batch_sentences, candidates, own)
                 lists = lists.to(lengths.device, non_blocking=True)
-            yield EncodedBatch(encoded, lengths, lists, own)
+            symbols = [*self.copied_symbols.values()]
+            yield EncodedBatch(encoded, lengths, lists, own, repeatable=symbols)
             if done is not None:
                 done.mark(batch)
 

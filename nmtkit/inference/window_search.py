@@ -28,7 +28,6 @@ from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.search.search_settings import NO_ALIGNMENT, hypotheses_to_rerank
 from nmtkit.seeds import derive_seed
 from nmtkit.special_symbols import UNK
-from nmtkit.text.names import PLACEHOLDERS
 
 if TYPE_CHECKING:
     from nmtkit.inference.confidence.estimator import FeatureReader
@@ -211,7 +210,7 @@ class WindowSearch:
         self, window: Window, batches: Batches, n_best: int, alignments: bool
     ) -> list[NBest]:
         """Find the n best translations of the sentences of some batches, in their order."""
-        symbols, numbers = self._symbols, [*itertools.chain.from_iterable(batches)]
+        symbols, numbers = self._ensemble.copied_symbols, [*itertools.chain.from_iterable(batches)]
         width = hypotheses_to_rerank(self.search, n_best)
         width = max(width, self.search.beam) if symbols or self._prefers_terms else width
         with self._ensemble.error_context():
@@ -305,18 +304,6 @@ class WindowSearch:
     def _prefers_terms(self) -> bool:
         """Whether translations without terms are possible, but rank behind others."""
         return self._terms is not None and self._terms.mode == "soft"
-
-    @property
-    def _symbols(self) -> dict[str, int]:
-        """Return the tokens that a translation has as often as its source, with their ids."""
-        text, vocabulary = self._ensemble.first.config.text, self._ensemble.first.tgt_vocab
-        symbols = [*PLACEHOLDERS] if text.copy_names else []
-        if text.markup != "none":
-            from nmtkit.text.markers import SYMBOLS  # rarely needed: start-up
-
-            symbols += sorted(SYMBOLS)
-        known = [symbol for symbol in symbols if symbol in vocabulary]
-        return dict(zip(known, vocabulary.ids(known), strict=True))
 
     def samples(
         self,

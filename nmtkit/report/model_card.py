@@ -163,4 +163,6 @@ def _duration(seconds: float) -> str:
 def _search_fact(search: SearchConfig) -> str:
     penalty = f"length penalty {search.length_penalty:g}"
     coverage = f", coverage penalty {search.coverage_penalty:g}" if search.coverage_penalty else ""
-    return f"beam {search.beam}, {search.beam_mode}, {penalty}{coverage}"
+    size = search.no_repeat_ngram
+    repeats = f", no {size} tokens twice" if size else ""
+    return f"beam {search.beam}, {search.beam_mode}, {penalty}{coverage}{repeats}"

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch import Tensor
 
+from nmtkit.config import SearchConfig
 from nmtkit.models.search_state import EncodedSource
 
 if TYPE_CHECKING:
     from nmtkit.search.constraints import Constraints
     from nmtkit.search.forced_decoding import Begun
+    from nmtkit.search.repeats import RepeatedNgrams
 
 
 class EncodedBatch(NamedTuple):
@@ -24,6 +26,7 @@ class EncodedBatch(NamedTuple):
     constraints: of each sentence; empty if there are none.
     begun: the beginning of the translations, if all sentences are the same; constraints are then
         those behind it.
+    repeatable: tokens that may end a repeated n-gram (`repeats.py`).
     """
 
     encoded: Sequence[EncodedSource]
@@ -31,13 +34,28 @@ class EncodedBatch(NamedTuple):
     candidates: Tensor | None = None
     constraints: "Sequence[Constraints]" = ()
     begun: "Begun | None" = None
+    repeatable: Sequence[int] = ()
 
     def select(self, rows: Tensor) -> "EncodedBatch":
         """Keep the sentences `rows`. Shape: [n], int64."""
         encoded = [source.select_sentences(rows) for source in self.encoded]
         candidates = None if self.candidates is None else self.candidates[rows]
         constraints = [self.constraints[row] for row in rows.tolist()] if self.constraints else ()
-        return EncodedBatch(encoded, self.lengths[rows], candidates, constraints, self.begun)
+        lengths, kept = self.lengths[rows], (self.begun, self.repeatable)
+        return EncodedBatch(encoded, lengths, candidates, constraints, *kept)
+
+    def repeats(self, settings: SearchConfig, hypotheses: int = 1) -> "RepeatedNgrams | None":
+        """Return what finds repeated n-grams in hypotheses; None if these are allowed.
+
+        :param hypotheses: number of them for each sentence.
+        """
+        if not settings.no_repeat_ngram:
+            return None
+        from nmtkit.search.repeats import RepeatedNgrams  # rarely needed: start-up
+
+        begun = self.lengths.new_tensor(self.begun.tokens if self.begun else ())
+        tokens = begun.expand(len(self.lengths), hypotheses, -1)
+        return RepeatedNgrams(settings.no_repeat_ngram, self.repeatable, tokens)
 
 
 def source_lengths(src: Tensor, src_mask: Tensor) -> Tensor:

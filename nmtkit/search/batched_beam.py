@@ -41,6 +41,7 @@ from nmtkit.search.search_settings import beam_shrinks, expansions_per_sentence,
 
 if TYPE_CHECKING:
     from nmtkit.search.constrained_beam import ConstrainedRows
+    from nmtkit.search.repeats import RepeatedNgrams
     from nmtkit.search.word_boundaries import WordBoundaries
 
 REFILL_DIVISOR = 8
@@ -73,6 +74,7 @@ class BatchedSearch:
         self._scorer: NextTokenScorer | CandidateScorer
         self._candidates: Tensor | None = None  # [B, C]; None for the whole vocabulary
         self._constrained: ConstrainedRows | None = None
+        self._repeats: RepeatedNgrams | None = None
 
     def step(self) -> None:
         """Expand every sentence by one token."""
@@ -80,12 +82,16 @@ class BatchedSearch:
         parts = (self._models, beam.tokens, self._states, self._encoded)
         readouts, self._states, alignment = predict(*parts)
         mask = mask_tokens(beam.steps, beam.scores, beam.src_lengths, settings)
+        if self._repeats is not None:
+            mask = mask._replace(repeats=self._repeats.forbidden())
         expansions = self._expand(readouts, alignment, mask)
         pruned = prune(expansions, beam.widths, beam_shrinks(settings))
         beam = finish(beam, expansions, pruned, self.history, settings)
         done, slots = find_done(beam, expansions, pruned, settings)
         self._beam, parents = advance(beam, expansions, pruned.active, self.history, slots)
         self._states = [state.select_hypotheses(parents) for state in self._states]
+        if self._repeats is not None:
+            self._repeats.advance(self._beam.tokens, parents)
         if self._constrained is not None:
             self._constrained.advance(parents, self._beam.tokens)
         newly_done = sorted(set(done) - self._free_rows)
@@ -150,6 +156,7 @@ class BatchedSearch:
         self._rows, self._max_src_length = len(batch.lengths), int(batch.lengths.max())
         self._encoded = list(batch.encoded)
         self._states, self._beam, self._constrained = self._initial(batch)
+        self._repeats = batch.repeats(self._settings)
         parts = (*self._encoded, *self._states)
         self._refillable = all(isinstance(part, Refillable) for part in parts)
         self._set_candidates(batch.candidates)
@@ -166,6 +173,9 @@ class BatchedSearch:
         if self._candidates is not None and batch.candidates is not None:
             self._set_candidates(replace_rows(self._candidates, rows, batch.candidates, PADDING))
         self._beam = self._beam.replace_sentences(rows, beam)
+        newcomers = batch.repeats(self._settings)
+        if self._repeats is not None and newcomers is not None:
+            self._repeats.replace(rows, newcomers)
         if self._constrained is not None and constrained is not None:
             self._constrained.replace(free, constrained)
 
@@ -176,6 +186,8 @@ class BatchedSearch:
         self._free_rows.clear()
         self._rows = len(kept)
         self._beam = self._beam.select(rows)
+        if self._repeats is not None:
+            self._repeats.select(rows)
         self._constrained = self._constrained and self._constrained.select(kept)
         self._encoded = [source.select_sentences(rows) for source in self._encoded]
         self._scorer = self._scorer.select(rows)

@@ -64,12 +64,16 @@ def find_branches(
     :param spellings: text of each token; empty for markers.
     """
     states, active, found = begun.states, [Branch(0.0, (), rest)], list[Branch]()
+    repeats = batch._replace(begun=begun).repeats(settings)
     steps = torch.full_like(batch.lengths, len(begun.tokens))
     for _ in range(MAX_INVISIBLE + (rest.length if rest else 0)):
         last = [one.tokens[-1] if one.tokens else begun.last for one in active]
         tokens = batch.lengths.new_tensor([last])  # [1, k]
         readouts, states, _ = predict(models, tokens, states, batch.encoded)
         mask = mask_tokens(steps, tokens, batch.lengths, settings)
+        if repeats is not None:
+            in_prefix = batch.lengths.new_tensor([[[one.node is not None] for one in active]])
+            mask = mask._replace(repeats=repeats.forbidden()).allowing(in_prefix.bool())
         best = _best_tokens(active, scorer, readouts, mask, count)
         expanded = [_after(active, *one, spellings) for one in best]
         found = sorted(found + [one for one in expanded if one.is_whole])[:count]
@@ -79,6 +83,9 @@ def find_branches(
             break
         parents = batch.lengths.new_tensor([[one.parent for one in active]])
         states = [state.select_hypotheses(parents) for state in states]
+        if repeats is not None:
+            latest = batch.lengths.new_tensor([[one.tokens[-1] for one in active]])
+            repeats.advance(latest, parents)
         steps = steps + 1
     return found
 

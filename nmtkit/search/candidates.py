@@ -13,6 +13,7 @@ from nmtkit.models.base import OutputLayer
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, FIRST, ModelAveraging
 from nmtkit.search.next_token import Expansions, TokenMask, sort_ties
 from nmtkit.search.token_blocks import GROUP_TOKENS
+from nmtkit.special_symbols import BOS
 
 PADDING = -1
 """Value that pads candidate lists to the length of the longest."""
@@ -51,8 +52,7 @@ class CandidateScorer:
         self, readouts: Sequence[Tensor], scores: Tensor, count: int, mask: TokenMask
     ) -> Expansions:
         """Find the best expansions of each sentence; see `NextTokenScorer.best`."""
-        log_probs = self._log_probs(readouts)
-        mask.apply(log_probs)
+        log_probs = self.mask_of_columns(mask).apply(self._log_probs(readouts))
         totals = log_probs.view(*scores.shape, -1).to(scores.dtype) + scores.unsqueeze(2)
         best = totals.flatten(1).topk(min(count, totals[0].numel()), dim=1)  # [B, c]
         parents = best.indices.div(totals.size(2), rounding_mode="floor")
@@ -63,7 +63,7 @@ class CandidateScorer:
         self, readouts: Sequence[Tensor], count: int, mask: TokenMask
     ) -> tuple[Tensor, Tensor]:
         """Return the best tokens after each hypothesis; see `NextTokenScorer.best_tokens`."""
-        log_probs = mask.apply(self._log_probs(readouts))  # [B * k, C]
+        log_probs = self.mask_of_columns(mask).apply(self._log_probs(readouts))  # [B * k, C]
         values, columns = log_probs.topk(min(count, log_probs.size(1)), dim=1)
         by_sentence = columns.view(len(self._tokens), -1)
         return values, self.tokens_at(by_sentence).view_as(columns)
@@ -98,6 +98,16 @@ class CandidateScorer:
     def tokens_at(self, columns: Tensor) -> Tensor:
         """Return the tokens in these columns of a distribution. Shape: [B, k]."""
         return self._tokens.gather(1, columns)
+
+    def mask_of_columns(self, mask: TokenMask) -> TokenMask:
+        """Return a mask whose `repeats` are columns; see `NextTokenScorer.mask_of_columns`."""
+        if mask.repeats is None:
+            return mask
+        repeats = mask.repeats.flatten(1)  # [B, k * m]
+        known = self._tokens.cummax(1).values  # ascending, also where padding is 0
+        columns = torch.searchsorted(known, repeats).clamp(max=known.size(1) - 1)
+        columns = columns.where(known.gather(1, columns) == repeats, BOS)
+        return mask._replace(repeats=columns.view_as(mask.repeats))
 
     def _log_probs(self, readouts: Sequence[Tensor]) -> Tensor:
         """Compute the models' mean log-probabilities, -inf at padding.

@@ -34,7 +34,7 @@ from nmtkit.search.constraints import ConstrainedSentence, Constraints
 from nmtkit.search.next_token import Expansions, NextTokenScorer, TokenMask
 from nmtkit.search.token_blocks import best_tokens
 from nmtkit.search.word_boundaries import WordBoundaries
-from nmtkit.special_symbols import EOS, UNK
+from nmtkit.special_symbols import BOS, EOS, UNK
 
 MIN_ATTENTION = 1e-6
 """Smallest weight by which a place for a term is judged."""
@@ -271,6 +271,7 @@ class ConstrainedRows:
         tokens = torch.full(values.shape, EOS, device=scores.device)
         forced, may_end = is_forced.flatten(), states.may_end.flatten()
         lacks_terms = (states.needed >= 0).flatten() & ~may_end
+        mask = self._allowing_required(mask, states, numbers)
         is_step, is_urgent = states.is_step.flatten(0, 1), states.is_urgent.flatten(0, 1)
         for rows, log_probs in scorer.active_log_probs(readouts, scores):
             mask.select(rows)._replace(unk=False).apply(log_probs)
@@ -292,6 +293,18 @@ class ConstrainedRows:
             tokens[rows, : best.size(1)] = best_of_row
         places = *scores.shape, -1
         return of_steps.view(size), tokens.view(places), values.view(places)
+
+    def _allowing_required(
+        self, mask: TokenMask, states: States, numbers: Sequence[int]
+    ) -> TokenMask:
+        """Allow required tokens to repeat an n-gram: those of the prefix, and of terms."""
+        if mask.repeats is None:
+            return mask
+        steps = states.tokens.masked_fill(~states.is_step, BOS)  # [n, k, M]
+        of_terms = (mask.repeats.unsqueeze(3) == steps.unsqueeze(2)).any(3)  # [n, k, m]
+        in_prefix = [self._table[number].state.prefix is not None for number in numbers]
+        slots = torch.tensor(in_prefix).to(of_terms.device).view(*mask.eos.shape, 1)
+        return mask.allowing(of_terms | slots)
 
     def _apply_rules(
         self,

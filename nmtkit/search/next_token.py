@@ -23,7 +23,7 @@ from nmtkit.models.base import LogitLayer, OutputLayer, TranslationModel
 from nmtkit.models.search_state import EncodedSource, SearchState
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, FIRST, ModelAveraging
 from nmtkit.search.token_blocks import BLOCK_TOKENS, GROUP_TOKENS, block_tokens, maxima_of_blocks
-from nmtkit.special_symbols import EOS, UNK
+from nmtkit.special_symbols import BOS, EOS, UNK
 
 if TYPE_CHECKING:
     from nmtkit.search.candidates import CandidateScorer
@@ -88,18 +88,29 @@ class TokenMask(NamedTuple):
 
     eos: True for hypotheses whose next token must not be `</s>`. Shape: [B, k], bool.
     unk: True if `<unk>` is forbidden everywhere.
+    repeats: other tokens that are forbidden, padded with `BOS`. Shape: [B, k, m].
     """
 
     eos: Tensor
     unk: bool
+    repeats: Tensor | None = None
 
     def select(self, rows: Tensor | slice) -> "TokenMask":
         """Keep some of the B * k hypotheses. Shape of `eos`: [number of rows]."""
-        return TokenMask(self.eos.flatten()[rows], self.unk)
+        repeats = None if self.repeats is None else self.repeats.flatten(0, -2)[rows]
+        return TokenMask(self.eos.flatten()[rows], self.unk, repeats)
 
     def of_sentences(self, rows: Tensor) -> "TokenMask":
         """Keep some of the B sentences."""
-        return TokenMask(self.eos[rows], self.unk)
+        return TokenMask(
+            self.eos[rows], self.unk, None if self.repeats is None else self.repeats[rows]
+        )
+
+    def allowing(self, repeats: Tensor) -> "TokenMask":
+        """Allow some of `repeats`, where this is True. Shape: [B, k, m] or [B, k, 1]."""
+        if self.repeats is None:
+            return self
+        return self._replace(repeats=self.repeats.masked_fill(repeats, BOS))
 
     def apply(self, log_probs: Tensor) -> Tensor:
         """Set forbidden tokens to -inf, in place.
@@ -109,7 +120,19 @@ class TokenMask(NamedTuple):
         log_probs[:, EOS].masked_fill_(self.eos.flatten(), -torch.inf)
         if self.unk:
             log_probs[:, UNK] = -torch.inf
-        return log_probs
+        return self.apply_repeats(log_probs)
+
+    def apply_repeats(self, log_probs: Tensor, first: int = 0) -> Tensor:
+        """Set `repeats` to -inf, in place.
+
+        :param log_probs: of consecutive tokens, which begin with `first`. Shape: [r, w].
+        """
+        if self.repeats is None:
+            return log_probs
+        columns = self.repeats.flatten(0, -2) - first  # [r, m]
+        inside = (columns >= 0) & (columns < log_probs.size(1))
+        added = log_probs.new_zeros(()).where(~inside, -torch.inf)  # not assigned: NaN stays NaN
+        return log_probs.scatter_add_(1, columns.where(inside, 0), added)
 
 
 def scorer_of(
@@ -296,6 +319,10 @@ class NextTokenScorer:
         """Return the tokens in these columns of a distribution. Shape: [B, k]."""
         return columns
 
+    def mask_of_columns(self, mask: TokenMask) -> TokenMask:
+        """Return a mask whose `repeats` are columns of a distribution."""
+        return mask
+
     def _chunks(self, rows: int, max_logits: int | None = None) -> Iterator[slice]:
         """Yield slices of the rows whose log-probabilities fit in memory together."""
         step = max(1, (max_logits or self._max_logits) // self.vocabulary_size)
@@ -325,6 +352,8 @@ class NextTokenScorer:
             log_probs, shard_log_z = _log_softmax(shard.logits(readout))
             if number == 0:
                 mask.apply(log_probs)
+            else:
+                mask.apply_repeats(log_probs, number * self._width)
             maxima.append(maxima_of_blocks(log_probs).add_(shard_log_z.unsqueeze(1)))
             normalizers.append(shard_log_z)
         log_z = torch.stack(normalizers).logsumexp(0)
@@ -432,6 +461,9 @@ def _mask_tokens(log_probs: Tensor, tokens: Tensor, mask: TokenMask) -> None:
     log_probs.masked_fill_((tokens == EOS) & mask.eos.unsqueeze(1), -torch.inf)
     if mask.unk:
         log_probs.masked_fill_(tokens == UNK, -torch.inf)
+    if mask.repeats is not None:
+        repeated = (tokens.unsqueeze(2) == mask.repeats.unsqueeze(1)).any(2)
+        log_probs.masked_fill_(repeated, -torch.inf)
 
 
 def _top_expansions(scores: Tensor, parents: Tensor, tokens: Tensor, count: int) -> Expansions:

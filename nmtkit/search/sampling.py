@@ -106,7 +106,8 @@ def sample(
     """Sample translations of a batch of sentences.
 
     :param models, src, src_mask: see `beam_search`.
-    :param settings: `forbid_unk`, `min_length_ratio` and `max_length_ratio` are used.
+    :param settings: `forbid_unk`, `no_repeat_ngram`, `min_length_ratio` and `max_length_ratio` are
+        used.
     :param n: samples of each sentence; a translation may occur more than once.
     :param seeds: one for each sentence.
     :param alignments: add the first model's alignments.
@@ -178,7 +179,7 @@ def draw_tokens(
     :param uniforms: a number in [0, 1) for each sample. Shape: [B, n].
     :return: the tokens, and log p of each. Shapes: [B, n].
     """
-    parts = []
+    parts, mask = [], scorer.mask_of_columns(mask)
     for rows, log_probs in scorer.distributions(readouts):
         mask.select(rows).apply(log_probs)
         drawn = draw(sampling.reshape(log_probs), uniforms.flatten()[rows])
@@ -226,14 +227,19 @@ def _draw_all(
     states = initial_states(models, encoded)
     first = torch.zeros_like(samples.tokens)  # all samples start from their sentence's one state
     states = [state.select_hypotheses(first) for state in states]
+    repeats = batch.repeats(settings, samples.tokens.size(1))
     drawn: list[tuple[Samples, Tensor]] = []
     for step, step_uniforms in enumerate(uniforms):
         readouts, states, _ = predict(models, samples.tokens, states, encoded)
         steps = torch.full_like(samples.sentences, step)
         mask = mask_tokens(steps, samples.tokens, lengths[samples.sentences], settings)
+        if repeats is not None:
+            mask = mask._replace(repeats=repeats.forbidden())
         numbers = step_uniforms[samples.sentences]
         tokens, scores = draw_tokens(scorer, readouts, mask, numbers, sampling)
         drawn.append((samples._replace(tokens=tokens), scores))
+        if repeats is not None:
+            repeats.advance(tokens)
         samples = samples._replace(tokens=tokens, finished=samples.finished | (tokens == EOS))
         active = (samples.limits > step + 1) & ~samples.finished.all(1)
         rows = active.nonzero().squeeze(1)
@@ -244,6 +250,8 @@ def _draw_all(
             encoded = [source.select_sentences(rows) for source in encoded]
             scorer = scorer.select(rows)
             states = [state.select_sentences(rows) for state in states]
+            if repeats is not None:
+                repeats.select(rows)
     raise AssertionError("every sentence has a limit")
 
 

@@ -66,6 +66,11 @@ def check_settings(settings: SearchConfig, n_best: int) -> None:
         raise ConfigError(
             f"the coverage penalty must be 0 or more, not {settings.coverage_penalty}"
         )
+    if settings.no_repeat_ngram < 0:
+        raise ConfigError(
+            "the length of n-grams that must not be repeated must be at least 0, not"
+            f" {settings.no_repeat_ngram}"
+        )
     if not 0 < settings.max_length_ratio <= MAX_LENGTH_RATIO:
         raise ConfigError(
             f"the maximum length ratio must be above 0 and at most {MAX_LENGTH_RATIO:g}, not"

@@ -136,11 +136,12 @@ def search_sentence(
     scorer = scorer_of(layers, source.candidates, averaging)
     states = initial_states(models, source.encoded)
     search = _SentenceSearch(source.lengths, settings, n_best)
+    repeats = source.repeats(settings)
     while not search.is_done:
         tokens = torch.tensor([[node.token for node in search.beam]])  # [1, k]
         readouts, states, _ = predict(models, tokens, states, source.encoded)
         eos = torch.full(tokens.shape, not search.eos_allowed)
-        mask = TokenMask(eos, settings.forbid_unk)
+        mask = TokenMask(eos, settings.forbid_unk, repeats and repeats.forbidden())
         count = expansions_per_sentence(settings)
         values, candidates = scorer.best_tokens(readouts, count, mask)  # [k, c]
         expansions = _expansions(search.beam, values.tolist(), candidates.tolist())
@@ -148,6 +149,9 @@ def search_sentence(
         if slots != list(range(tokens.size(1))) and not search.is_done:
             parents = torch.tensor([slots])
             states = [state.select_hypotheses(parents) for state in states]
+        if repeats is not None and not search.is_done:
+            latest = torch.tensor([[node.token for node in search.beam]])
+            repeats.advance(latest, torch.tensor([slots]))
     return search.hypotheses()
 
 

@@ -156,6 +156,10 @@ def test_old_names_in_a_model_folder_give_no_warning(caplog):
             "training.gradient_accumulation must be from 1 to 10,000",
         ),
         ({"training": {"lr_decay": 2}}, "training.lr_decay must be above 0 and at most 1, not 2"),
+        (
+            {"search": {"no_repeat_ngram": -1}},
+            "search.no_repeat_ngram must be at least 0, not -1",
+        ),
         ({"search": {"length_penalty": 20}}, "search.length_penalty must be from 0 to 10, not 20"),
         ({"search": {"beam": 20_000}}, "search.beam must be from 1 to 10,000, not 20000"),
         ({"search": {"max_length_ratio": 1e18}}, "must be above 0 and at most 1,000, not 1e+18"),

@@ -178,10 +178,18 @@ def test_beam_search_waits_once_a_step(name: str, kind: str) -> None:
 
 
 @both
-def test_a_step_of_search_is_all_that_waits_more_often_for_long_translations(fast: bool) -> None:
+@pytest.mark.parametrize("no_repeat_ngram", [0, 3])
+def test_a_step_of_search_is_all_that_waits_more_often_for_long_translations(
+    fast: bool, no_repeat_ngram: int
+) -> None:
     counts = []
     for ratio in (4.0, 8.0):  # translations that do not end, of 20 and 40 words
-        settings = SearchConfig(beam=2, min_length_ratio=ratio, max_length_ratio=ratio)
+        settings = SearchConfig(
+            beam=2,
+            min_length_ratio=ratio,
+            max_length_ratio=ratio,
+            no_repeat_ngram=no_repeat_ngram,
+        )
 
         def search(
             models: list[Any], device: torch.device, settings: SearchConfig = settings

@@ -66,6 +66,8 @@ def test_every_value_of_an_answer_is_accepted() -> None:
         ("translate --force-decode x", "--prefix FILE"),
         ("translate --normalize 0.6", "--length-penalty A"),
         ("translate --beam_size 5", "--beam K"),
+        ("translate --no_repeat_ngram_size 3", "--no-repeat-ngram N"),
+        ("translate --block_ngram_repeat=3", "--no-repeat-ngram N"),
         ("translate --models a b", "-m A -m B"),
         ("translate -m model --device gpu", "cuda"),
         ("translate -m model --device 0", "cuda:0"),

@@ -43,6 +43,18 @@ def test_the_next_words_differ_and_texts_begin_with_the_prefix(
 
 
 @pytest.mark.parametrize(("line", "prefix"), [*itertools.product(LINES, PREFIXES)])
+def test_no_word_comes_twice_if_the_search_forbids_it(
+    translator: Translator, line: str, prefix: str
+) -> None:
+    """The prefix alone may have one twice."""
+    ruled = translator.with_search(no_repeat_ngram=1)
+    for text, *_ in ruled.alternatives(line, prefix, 4):
+        words, given = text.split(), prefix.split()
+        for place, word in enumerate(words):
+            assert place < len(given) or word not in words[:place]
+
+
+@pytest.mark.parametrize(("line", "prefix"), [*itertools.product(LINES, PREFIXES)])
 def test_each_is_the_translation_that_begins_so(
     translator: Translator, line: str, prefix: str
 ) -> None:

@@ -6,7 +6,7 @@ import torch
 from nmtkit.data.batch import pad
 from nmtkit.models.base import log_probs
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS
-from nmtkit.special_symbols import BOS
+from nmtkit.special_symbols import BOS, EOS
 
 BEAM_MODES = ["shrinking", "bounded"]
 
@@ -48,6 +48,19 @@ class TeacherForcing:
         if self.averaging.log_linear:
             return (torch.stack(by_model) * shares).sum(0)
         return (torch.stack(by_model).exp() * shares).sum(0).log()
+
+
+def has_repeats(tokens, size):
+    """Return whether an n-gram of this size occurs twice."""
+    grams = [tuple(tokens[start : start + size]) for start in range(len(tokens) - size + 1)]
+    return len(set(grams)) < len(grams)
+
+
+def repeats(prefix, word, config):
+    """Return whether a word would end an n-gram that the prefix has."""
+    size = config.no_repeat_ngram
+    grams = [prefix[start : start + size] for start in range(len(prefix) - size + 1)]
+    return size > 0 and word != EOS and [*prefix, word][-size:] in grams
 
 
 def assert_same(actual, expected):

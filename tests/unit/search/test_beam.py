@@ -19,7 +19,12 @@ from nmtkit.search.beam_history import score_dtype
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, ModelAveraging
 from nmtkit.search.search_settings import mask_tokens
 from nmtkit.special_symbols import EOS, UNK
-from tests.unit.search.prefix_probabilities import BEAM_MODES, TeacherForcing, assert_same
+from tests.unit.search.prefix_probabilities import (
+    BEAM_MODES,
+    TeacherForcing,
+    assert_same,
+    repeats,
+)
 
 
 def settings(**changes):
@@ -43,7 +48,8 @@ def plain_beam_search(models, source, config, n_best, averaging=EQUAL_WEIGHTS):
             for word, value in enumerate(values):
                 short = step < 2 or step <= len(source) * config.min_length_ratio
                 early = word == EOS and short and len(source) > 1
-                if not early and not (word == UNK and config.forbid_unk):
+                forbidden = word == UNK and config.forbid_unk
+                if not early and not forbidden and not repeats(prefix, word, config):
                     expansions.append(([*prefix, word], score + value))
         expansions.sort(key=lambda pair: -pair[1])
         ending = [pair for pair in expansions[:width] if pair[0][-1] == EOS]

@@ -62,11 +62,11 @@ def models(prefix_model):
 
 @pytest.mark.parametrize("rule", ["shrinking", "bounded"])
 @pytest.mark.parametrize("count", [1, 2])
-@pytest.mark.parametrize("forbid_unk", [False, True])
+@pytest.mark.parametrize("changes", [{}, {"forbid_unk": True}, {"no_repeat_ngram": 2}], ids=str)
 def test_candidates_give_the_scores_of_a_model_with_only_these_words(
-    models, sources, rule, count, forbid_unk
+    models, sources, rule, count, changes
 ):
-    config = SearchConfig(beam=4, beam_mode=rule, forbid_unk=forbid_unk)
+    config = SearchConfig(beam=4, beam_mode=rule, **changes)
     lists = random_lists(len(sources))
     actual = search_batches(
         models[:count], [encode_batch(models[:count], sources, padded(lists))], config, 3

@@ -189,7 +189,7 @@ def log_sum(values: Iterable[float]) -> float:
     return math.log(sum(map(math.exp, values)))
 
 
-def slow_candidates(rows, index, slot, score, log_probs, attention, left, forbid_unk):
+def slow_candidates(rows, index, slot, score, log_probs, attention, left, mask):
     """Return every expansion of a hypothesis, token by token.
 
     :param log_probs: of all tokens. attention: alpha_i.
@@ -201,6 +201,8 @@ def slow_candidates(rows, index, slot, score, log_probs, attention, left, forbid
     if not rule.may_end and sentence.view(state).needed >= 0 and log_probs[EOS] > LIKELY_END:
         rule = slow_rule(sentence, state, 0)
     moves = {token: sentence.move(state, token, order) for token in range(1, len(log_probs))}
+    repeats = set() if mask.repeats is None else set(mask.repeats[index, slot].tolist())
+    repeats -= {step.token for step in sentence.steps(state, order)}
     found = []
     for token, value in enumerate(log_probs):
         if rule.only is not None and token not in rule.only.tolist():
@@ -209,7 +211,7 @@ def slow_candidates(rows, index, slot, score, log_probs, attention, left, forbid
             continue
         if rule.goes_on is not None and sentence.boundaries.goes_on[token] != rule.goes_on:
             continue
-        if forbid_unk and token == UNK and state.prefix is None:
+        if state.prefix is None and (token in repeats or (token == UNK and mask.unk)):
             continue
         total = score + value
         if token == EOS:
@@ -263,7 +265,7 @@ def test_each_step_keeps_what_a_look_at_every_token_keeps(
                     log_probs[EOS] = -math.inf
                 attention = None if alignment is None else alignment[index, slot].tolist()
                 left = limits[index] - steps[index]
-                own = (index, slot, score, log_probs, attention, left, mask.unk)
+                own = (index, slot, score, log_probs, attention, left, mask)
                 candidates += slow_candidates(self, *own)
             levels = self._sentences[self.rows[index]].levels
             expected = slow_choose(candidates, widths[index], levels, shrinking)
@@ -299,7 +301,8 @@ def test_each_step_keeps_what_a_look_at_every_token_keeps(
     ]
     constraints[1] = Constraints(constraints[1].terms, constraints[1].spans, ((2,), (3, 4)))
     constraints[4] = Constraints(constraints[4].terms, constraints[4].spans, (), chain((5, 1, 3)))
-    config = settings(beam_mode=beam_mode, beam=3 + seed % 3, forbid_unk=seed % 2 == 1)
+    changes = {"forbid_unk": seed % 2 == 1, "no_repeat_ngram": 2 if seed in (0, 3) else 0}
+    config = settings(beam_mode=beam_mode, beam=3 + seed % 3, **changes)
     search([prefix_model(seed, K)], sources, constraints, config, 2, boundaries=boundaries)
     assert compared > 100
 

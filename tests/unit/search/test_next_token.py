@@ -11,7 +11,7 @@ from nmtkit.search.model_averaging import EQUAL_WEIGHTS
 from nmtkit.search.next_token import Expansions, NextTokenScorer, TokenMask
 from nmtkit.search.search_settings import MAX_LOG_PROB
 from nmtkit.search.token_blocks import GROUP_TOKENS
-from nmtkit.special_symbols import EOS, UNK
+from nmtkit.special_symbols import BOS, EOS, UNK
 
 HYPOTHESES = 4
 
@@ -49,6 +49,13 @@ def sorted_expansions(layers, readouts, scores, forbidden):
     values[..., EOS] = values[..., EOS].masked_fill(forbidden.eos, -torch.inf)
     if forbidden.unk:
         values[..., UNK] = -torch.inf
+    if forbidden.repeats is not None:
+        for index, token in zip(
+            (forbidden.repeats >= 0).nonzero().tolist(),
+            forbidden.repeats[forbidden.repeats >= 0].tolist(),
+            strict=True,
+        ):
+            values[index[0], index[1], token] = -torch.inf
     totals = (values + scores.unsqueeze(-1)).tolist()
     return [
         sorted(
@@ -71,7 +78,8 @@ def test_the_best_are_those_of_a_full_sort(monkeypatch, size, models, unused_sha
     monkeypatch.setattr(next_token, "FEW_ROWS", few_rows)
     layers = random_layers(size, models)
     readouts, scores = random_beam(9, models, unused_share)
-    forbidden = TokenMask(torch.rand(scores.shape) < 0.5, unk=unused_share > 0)
+    repeats = torch.randint(BOS, size, (*scores.shape, 40))  # more than a block has
+    forbidden = TokenMask(torch.rand(scores.shape) < 0.5, unused_share > 0, repeats)
     expected = sorted_expansions(layers, readouts, scores, forbidden)
     for count in (1, 4, 8):
         actual = NextTokenScorer(layers).best(readouts, scores, count, forbidden)

@@ -24,6 +24,8 @@ SETTINGS = [
     {"min_length_ratio": 1.5, "max_length_ratio": 1.5},
     {"max_length_ratio": 0.1},
     {"forbid_unk": True},
+    {"no_repeat_ngram": 1},
+    {"no_repeat_ngram": 2, "beam_mode": "bounded"},
 ]
 
 
