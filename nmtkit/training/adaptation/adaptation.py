@@ -227,8 +227,8 @@ class Adaptation:
         measured = MeasuredPoint(
             point, differences[0], max((-d for d in differences[1:]), default=0.0)
         )
-        figures = measured.gain, self.judge.metric, measured.loss
-        log.info("point %g: %+.2f %s won, %.2f lost", point, *figures)
+        gain, loss = f"{measured.gain:+z.2f}", f"{measured.loss:z.2f}"
+        log.info("point %g: %s %s won, %s lost", point, gain, self.judge.metric, loss)
         return measured
 
     def _left(self) -> float:

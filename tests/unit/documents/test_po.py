@@ -270,3 +270,13 @@ def test_an_entry_that_must_not_be_divided_stays_one_line() -> None:
 )
 def test_bytes_are_characters_of_the_encoding(written: str, encoding: str, value: str) -> None:
     assert unescape(written, encoding) == value
+
+
+@pytest.mark.parametrize(
+    ("language", "expected"), [("de_AT", ["de"]), ("fr@euro", []), ("", []), ("French", [])]
+)
+def test_another_language_in_the_header_is_reported(language: str, expected: list[str]) -> None:
+    text = f'{HEADER}"Language: {language}\\n"\n\nmsgid "one"\nmsgstr ""\n'
+    assert translated(text, "po", copied).warnings == [
+        (1, f"the target language is {tag}, but the model translates into fr") for tag in expected
+    ]
