@@ -16,12 +16,8 @@ from nmtkit.serve.downloads import Downloads
 from nmtkit.serve.errors import RequestError
 from nmtkit.serve.fields import Upload, text_field
 from nmtkit.serve.json_response import ASCIIResponse
-<<<<<<< HEAD
-from nmtkit.serve.languages import load_identifier
-from nmtkit.serve.lines import PLAIN
-=======
 from nmtkit.serve.languages import AUTO, load_identifier
->>>>>>> help-office
+from nmtkit.serve.lines import PLAIN
 from nmtkit.serve.service import Service, while_connected
 from nmtkit.serve.task import Task
 
