@@ -43,6 +43,7 @@ from nmtkit.io.folder_files import MIB, check_file, read_regular
 from nmtkit.io.lines import open_output
 from nmtkit.io.parameters import FileMetadata, load_parameters
 from nmtkit.io.sync import make_folder
+from nmtkit.io.text_content import shell_name
 from nmtkit.models import MODELS, Model, model_name
 from nmtkit.models.base import TranslationModel
 from nmtkit.text.names import NAMES
@@ -172,7 +173,7 @@ def _no_model_folder(folder: Path) -> str:
     if (folder / "manifest.json").exists():
         return (
             f"{folder}: is a prepared folder, not a model; first train one:"
-            f" nmtkit train {folder} -o MODEL"
+            f" nmtkit train {shell_name(folder)} -o MODEL"
         )
     if (parameters := folder / "params.safetensors").exists():
         return (

@@ -10,6 +10,7 @@ from nmtkit.data.corpus import Corpus
 from nmtkit.errors import ConfigError, DataError
 from nmtkit.io.checksums import check_sums
 from nmtkit.io.folder_files import read_regular
+from nmtkit.io.text_content import shell_name
 from nmtkit.model_folder import (
     MAX_FILE_BYTES,
     PROVENANCE_FILE,
@@ -89,7 +90,7 @@ def check_prepared(data: Path) -> None:
             )
         if not (data / f"vocab.{side}").is_file():
             raise DataError(
-                f"{data}: no shortlist vocab.{side}; make it with 'nmtkit shortlist {data}'"
+                f"{data}: no shortlist vocab.{side}; make it: nmtkit shortlist {shell_name(data)}"
             )
 
 

@@ -150,7 +150,10 @@ def test_a_folder_without_a_config_is_reported(tmp_path):
         (".", r"no config\.toml; is this a folder that 'nmtkit train' made"),
         ("missing", "missing: no such folder"),
         ("file", "file: is no folder"),
-        ("prepared", "is a prepared folder, not a model; first train one"),
+        (
+            "prepared",
+            "is a prepared folder, not a model; first train one: nmtkit train .* -o MODEL",
+        ),
     ):
         folder = tmp_path / name
         with pytest.raises(ModelError, match=message):
