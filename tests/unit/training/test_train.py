@@ -321,7 +321,7 @@ def test_a_finished_training_says_so_and_changes_nothing(run, caplog):
         ("model.hidden=6", "started with model.hidden = 5, now it is 6"),
         ("model.decoder_variant=paper-v2", "started with model.decoder_variant = "),
         ("data.batch_size=7", "started with data.batch_size = 20, now it is 7"),
-        ("training.seed=2", "started with training.seed = 1, now it is 2"),
+        ("training.seed=2", "seed = 1, now it is 2; use another --output, with --from"),
         ("training.validate_every=3", "started with training.validate_every = 2"),
     ],
 )
