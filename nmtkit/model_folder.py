@@ -249,7 +249,10 @@ def parameters_path(folder: Path, params: str | Path) -> Path:
     """
     if params not in NAMED_PARAMETERS:
         if not Path(params).is_file():
-            raise ModelError(f"{params}: no such file of parameters; give best, last, or a file")
+            is_folder = Path(params).is_dir()
+            example = " in it, such as params.safetensors" if is_folder else ""
+            what = "is a folder, no file" if is_folder else "no such file"
+            raise ModelError(f"{params}: {what} of parameters; give best, last, or a file{example}")
         return Path(params)
     path = folder / f"params.{params}.safetensors"
     if not path.exists():

@@ -198,6 +198,8 @@ def test_missing_parameters_are_explained(model_folder):
         load_model(model_folder, "cpu")
     with pytest.raises(ModelError, match="bset: no such file of parameters; give best, last, or a"):
         load_model(model_folder, "cpu", params="bset")
+    with pytest.raises(ModelError, match="model: is a folder, .* such as params.safetensors$"):
+        load_model(model_folder, "cpu", params=str(model_folder))
 
 
 @pytest.mark.parametrize("name", ["vocab.src", "vocab.tgt"])
