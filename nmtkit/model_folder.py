@@ -43,6 +43,7 @@ from nmtkit.io.folder_files import MIB, check_file, read_regular
 from nmtkit.io.lines import open_output
 from nmtkit.io.parameters import FileMetadata, load_parameters
 from nmtkit.io.sync import make_folder
+from nmtkit.io.text_content import shell_name
 from nmtkit.models import MODELS, Model, model_name
 from nmtkit.models.base import TranslationModel
 from nmtkit.text.names import NAMES
@@ -172,7 +173,7 @@ def _no_model_folder(folder: Path) -> str:
     if (folder / "manifest.json").exists():
         return (
             f"{folder}: is a prepared folder, not a model; first train one:"
-            f" nmtkit train {folder} -o MODEL"
+            f" nmtkit train {shell_name(folder)} -o MODEL"
         )
     if (parameters := folder / "params.safetensors").exists():
         return (
@@ -248,7 +249,10 @@ def parameters_path(folder: Path, params: str | Path) -> Path:
     """
     if params not in NAMED_PARAMETERS:
         if not Path(params).is_file():
-            raise ModelError(f"{params}: no such file of parameters; give best, last, or a file")
+            is_folder = Path(params).is_dir()
+            example = " in it, such as params.safetensors" if is_folder else ""
+            what = "is a folder, no file" if is_folder else "no such file"
+            raise ModelError(f"{params}: {what} of parameters; give best, last, or a file{example}")
         return Path(params)
     path = folder / f"params.{params}.safetensors"
     if not path.exists():

@@ -21,6 +21,7 @@ from nmtkit.integrity.folder import check_entries
 from nmtkit.integrity.prepared_text import TextFacts, compare_counts, read_text
 from nmtkit.io.inputs import VerbatimFile
 from nmtkit.io.lines import file_sha256
+from nmtkit.io.text_content import shell_name
 from nmtkit.text.names import NAMES, Names
 from nmtkit.text.subword import METHODS, PIECES
 from nmtkit.text.subword.pieces import read_pieces
@@ -166,7 +167,9 @@ class _PreparedFolder:
             try:
                 self.vocabularies[side] = Vocabulary.load(path)
             except NmtkitError as problem:
-                remedy = f"nmtkit shortlist {self._folder} --force, with the sizes as before"
+                remedy = (
+                    f"nmtkit shortlist {shell_name(self._folder)} --force, with the sizes as before"
+                )
                 self.found.add([finding_of(problem, path, remedy)])
         if len(missing) == 1:
             self.found.add([warning(missing[0], "missing", self._shortlist_command())])
@@ -184,7 +187,7 @@ class _PreparedFolder:
     def _shortlist_command(self) -> str:
         """Return the command that writes both shortlists again, in the sizes that are known."""
         sizes = [f"--{side}-size {len(words)}" for side, words in self.vocabularies.items()]
-        return " ".join(["nmtkit shortlist", str(self._folder), *sizes, "--force"])
+        return " ".join(["nmtkit shortlist", shell_name(self._folder), *sizes, "--force"])
 
 
 def _check_form(path: Path, manifest: dict[str, Any]) -> Iterator[Finding]:

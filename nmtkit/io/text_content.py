@@ -161,7 +161,8 @@ def check_text(head: bytes, name: str, complete: bool = False) -> None:
     """
     if found := describe(head, complete):
         what, remedy = found
-        raise DataError(f"{shown_name(name)}: looks like {what}; {remedy.replace('FILE', name)}")
+        remedy = remedy.replace("FILE", shell_name(name))
+        raise DataError(f"{shown_name(name)}: looks like {what}; {remedy}")
     if markup := _MARKUP.match(head[:200]):
         kind = _MARKUP_KINDS[str(markup.lastgroup)]
         log_once(name, f"looks like {kind}; it is read as lines of plain text", logging.WARNING)
@@ -214,3 +215,12 @@ def log_once(name: str, what: str, level: int = logging.INFO) -> None:
 def shown_name(path: object) -> str:
     """Return the name of an input in messages."""
     return "stdin" if str(path) == STANDARD else str(path)
+
+
+def shell_name(path: object) -> str:
+    """Return a path as a command to copy has it: in quotes if need be, and never an option."""
+    import shlex  # lazy: only messages need it
+
+    name = str(path)
+    is_option = name.startswith("-") and name != STANDARD
+    return shlex.quote(f"./{name}" if is_option else name)

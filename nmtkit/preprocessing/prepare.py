@@ -132,6 +132,8 @@ def prepare(
     splits: Splits = {"train": corpora, **others}
     files = chain.from_iterable(c.files for split in splits.values() for c in split)
     refuse_repeated_pipes([*files, *settings.codes])
+    if not (dev or settings.held_out or dry_run):
+        logger.info("no dev set, without which 'nmtkit train' refuses: give --dev or --held-out")
     mark, kind = (REPORT_MARK, "report") if dry_run else (MANIFEST_FILE, "prepared folder")
     with (
         output_folder(output, mark, kind, force, replaceable=REPORT_FILES) as folder,

@@ -26,6 +26,7 @@ from nmtkit.io.parameters import (
     read_header,
     tensor_spec,
 )
+from nmtkit.io.text_content import shell_name
 from nmtkit.model_folder import (
     BEST_PARAMETERS,
     SUMMED_FILES,
@@ -131,7 +132,7 @@ class InitialModel:
     @property
     def _remedy(self) -> str:
         """Return what to do about text that was prepared in another way."""
-        return f"prepare the text with 'nmtkit prepare --like {self.folder}'"
+        return f"prepare the text with: nmtkit prepare --like {shell_name(self.folder)}"
 
     def _check_text(self, theirs: Config, config: Config, prepared: Path) -> None:
         """Raise ConfigError if languages, tokenisation or another text setting differ."""

@@ -10,6 +10,7 @@ from nmtkit.data.corpus import Corpus
 from nmtkit.errors import ConfigError, DataError
 from nmtkit.io.checksums import check_sums
 from nmtkit.io.folder_files import read_regular
+from nmtkit.io.text_content import shell_name
 from nmtkit.model_folder import (
     MAX_FILE_BYTES,
     PROVENANCE_FILE,
@@ -89,7 +90,7 @@ def check_prepared(data: Path) -> None:
             )
         if not (data / f"vocab.{side}").is_file():
             raise DataError(
-                f"{data}: no shortlist vocab.{side}; make it with 'nmtkit shortlist {data}'"
+                f"{data}: no shortlist vocab.{side}; make it: nmtkit shortlist {shell_name(data)}"
             )
 
 
@@ -137,9 +138,10 @@ def _check_same_settings(old: Config, new: Config, folder: Path) -> None:
         for name in (f.name for f in dataclasses.fields(old_section)):
             values = getattr(old_section, name), getattr(new_section, name)
             if values[0] != values[1] and f"{section}.{name}" not in CHANGEABLE_SETTINGS:
-                remedy = f"use --from {folder} with another --output, or --force to start anew"
-                if section == "model":  # whose parameters do not fit
-                    remedy = "use another --output, or --force to start anew"
+                remedy = "use another --output, or --force to start anew"
+                if section != "model":  # else the parameters do not fit
+                    start = f"with --from {folder} to start from the parameters of this model"
+                    remedy = f"use another --output, {start}, or --force to start anew"
                 raise ConfigError(
                     f"{folder}: was started with {section}.{name} = {toml_value(values[0])}, now"
                     f" it is {toml_value(values[1])}; {remedy}"

@@ -300,7 +300,7 @@ def test_the_name_of_a_language_is_refused_with_its_code(
 
 
 def test_an_error_is_one_line(nmtkit: Nmtkit, corpus: Path, tmp_path: Path) -> None:
-    files = [corpus / "train.en", corpus / "dev.fr"]
+    files = [corpus / "train.en", corpus / "dev.fr", "--held-out", 1]
     result = nmtkit(
         "prepare", "-s", "en", "-t", "fr", "--train", *files, "--output", tmp_path / "out", status=1
     )

@@ -150,7 +150,10 @@ def test_a_folder_without_a_config_is_reported(tmp_path):
         (".", r"no config\.toml; is this a folder that 'nmtkit train' made"),
         ("missing", "missing: no such folder"),
         ("file", "file: is no folder"),
-        ("prepared", "is a prepared folder, not a model; first train one"),
+        (
+            "prepared",
+            "is a prepared folder, not a model; first train one: nmtkit train .* -o MODEL",
+        ),
     ):
         folder = tmp_path / name
         with pytest.raises(ModelError, match=message):
@@ -195,6 +198,8 @@ def test_missing_parameters_are_explained(model_folder):
         load_model(model_folder, "cpu")
     with pytest.raises(ModelError, match="bset: no such file of parameters; give best, last, or a"):
         load_model(model_folder, "cpu", params="bset")
+    with pytest.raises(ModelError, match="model: is a folder, .* such as params.safetensors$"):
+        load_model(model_folder, "cpu", params=str(model_folder))
 
 
 @pytest.mark.parametrize("name", ["vocab.src", "vocab.tgt"])

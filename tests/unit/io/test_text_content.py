@@ -5,6 +5,7 @@ import io
 import logging
 import os
 import random
+import shlex
 import tarfile
 import threading
 import zipfile
@@ -21,7 +22,14 @@ from hypothesis import strategies as st
 from nmtkit.errors import DataError
 from nmtkit.inference.stream_batching import LineStream
 from nmtkit.io.lines import read_lines, read_raw_lines
-from nmtkit.io.text_content import MAX_HEAD, check_text, describe, log_once, text_chunks
+from nmtkit.io.text_content import (
+    MAX_HEAD,
+    check_text,
+    describe,
+    log_once,
+    shell_name,
+    text_chunks,
+)
 
 LINE = "Il fait beau à Paris.\n"
 
@@ -102,6 +110,15 @@ def test_what_is_no_text_is_refused_with_what_it_looks_like(what: str) -> None:
 def test_the_message_says_how_to_convert_the_file() -> None:
     with pytest.raises(DataError, match="iconv -f UTF-16LE -t UTF-8 name$"):
         read("Hi\n".encode("utf-16-le"))
+    with pytest.raises(DataError, match=r"^a \(1\): .* iconv -f UTF-16 -t UTF-8 'a \(1\)'$"):
+        check_text("Hi\n".encode("utf-16"), "a (1)")
+
+
+def test_a_command_to_copy_has_the_name_as_one_word() -> None:
+    names = ["train.en", "a b", "it's", "-m", "-", "$HOME"]
+    command = " ".join(map(shell_name, names))
+    assert shlex.split(command) == ["train.en", "a b", "it's", "./-m", "-", "$HOME"]
+    assert command.startswith("train.en 'a b' ")
 
 
 @pytest.mark.parametrize("data", TEXTS)

@@ -136,6 +136,23 @@ def test_a_dev_or_test_set_without_pairs_is_refused(tmp_path: Path, train: Files
         assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(("options", "is_said"), [({}, True), ({"dry_run": True}, False)])
+def test_a_folder_without_a_dev_set_is_reported_before_the_work(
+    tmp_path: Path,
+    train: Files,
+    caplog: pytest.LogCaptureFixture,
+    options: dict[str, Any],
+    is_said: bool,
+) -> None:
+    with caplog.at_level("INFO", "nmtkit"):
+        prepare(PrepareSettings(), tmp_path / "a", train, **options)
+        prepare(PrepareSettings(), tmp_path / "b", train, train)
+        prepare(PrepareSettings(held_out=1), tmp_path / "c", train)
+    assert caplog.text.count("no dev set") == is_said
+    if is_said:
+        assert caplog.messages[0].startswith("no dev set")
+
+
 def test_the_manifest_is_complete(tmp_path: Path, train: Files) -> None:
     settings = PrepareSettings(TextConfig(hyphens=True, subwords="joint"), merges=9, max_length=7)
     manifest = prepare(settings, tmp_path / "out", train, dev=train)

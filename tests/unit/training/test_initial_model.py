@@ -210,8 +210,8 @@ def other_languages(folder):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (other_words, "other/vocab.tgt: line 4 is 'GAMMA', but 'BETA' in .*; .* --like .*model'"),
-        (more_words, "other/vocab.src: has 6 words, but there are 5 in .*; .* --like .*model'"),
+        (other_words, "other/vocab.tgt: line 4 is 'GAMMA', but 'BETA' in .*; .* --like .*model"),
+        (more_words, "other/vocab.src: has 6 words, but there are 5 in .*; .* --like .*model"),
         (
             other_text,
             "other: text.hyphens is True, but False in .*model.*; prepare .*--like .*model",
