@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from http import HTTPStatus
 from operator import itemgetter
 from typing import Any
 
@@ -207,6 +206,6 @@ class TimedWebSocket(LimitsWriting, WebSocketsSansIOProtocol):
         """
         super().data_received(data)
         if not self.handshake_initiated:
-            invalid = self.conn.reject(HTTPStatus.BAD_REQUEST, "The handshake is not valid.\n")
+            invalid = self.conn.reject(400, "The handshake is not valid.\n")
             self.transport.write(b"".join(self.conn.data_to_send()) or invalid.serialize())
             self.transport.close()
