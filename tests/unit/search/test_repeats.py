@@ -3,6 +3,7 @@
 import itertools
 import random
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -15,7 +16,10 @@ from nmtkit.errors import ConfigError
 from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.beam import beam_search, search_batches
 from nmtkit.search.constraints import ConstrainedSentence, Constraints
+from nmtkit.search.forced_decoding import decode_forced
 from nmtkit.search.forced_prefix import chain
+from nmtkit.search.model_averaging import EQUAL_WEIGHTS
+from nmtkit.search.next_token import scorer_of
 from nmtkit.search.repeats import RepeatedNgrams
 from nmtkit.search.sampling import SamplingConfig, sample, sample_batch
 from nmtkit.search.word_boundaries import WordBoundaries
@@ -65,7 +69,7 @@ def test_hypotheses_keep_their_tokens_on_the_way(sentences, size, chance):
         return RepeatedNgrams(size, (), torch.empty(1, 1, 0, dtype=torch.int64))
 
     known = RepeatedNgrams(size, (), torch.empty(len(sentences), 1, 0, dtype=torch.int64))
-    tokens = [[[]] for _ in sentences]  # of each slot of each row
+    tokens: list[list[list[int]]] = [[[]] for _ in sentences]  # of each slot of each row
     for word in itertools.chain(*sentences):
         slots = [[chance.randrange(len(row)) for _ in range(2)] for row in tokens]
         new = [[word, chance.randrange(1, 5)] for _ in tokens]
@@ -104,7 +108,7 @@ def test_search_equals_a_plain_search_that_looks_at_each_ngram(
     """Alone and in a batch; whatever the stop rule knows of hypotheses stays true."""
     chance = random.Random(seed)
     sources = [[*(chance.randrange(1, 50) for _ in range(length)), 0] for length in lengths]
-    model = PrefixModel(seed, 6, eos_bias)
+    model: Any = PrefixModel(seed, 6, eos_bias)
     config = config_of(size, beam=beam, beam_mode=mode, stop="exact")
     n_best = min(beam, 2)
     together = beam_search([model], *pad(sources), config, n_best)
@@ -224,13 +228,10 @@ def test_a_prefix_is_kept_though_it_repeats_itself(prefix_model):
 
 
 def test_a_beam_finds_repeats_of_what_was_given(prefix_model):
-    from nmtkit.search.forced_decoding import decode_forced
-    from nmtkit.search.next_token import scorer_of
-
     model = prefix_model(3, **LOOPING)
     batch = encode([model], [[5, 6, 7, 0]])
     with torch.inference_mode():
-        scorer = scorer_of([model.output_layer()], None, lambda parts: parts[0])
+        scorer = scorer_of([model.output_layer()], None, EQUAL_WEIGHTS)
         begun = decode_forced([model], batch, scorer, (2, 3, 4))
     free, ruled = (
         search_batches([model], [batch._replace(begun=begun)] * 2, config_of(size), 3)
