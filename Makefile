@@ -62,7 +62,8 @@ slow: $(INSTALLED)
 # KILLS: kills of a training in one process; RANK_KILLS: in two; FUZZ: seconds of hostile files for each
 # reader; CALLS: disturbed system calls of each command, or all; EVERY_FILE: every how many-th case of a
 # file that a command opens; CHANGES: between two runs of a training, 0 for all; UPDATES and LINES: length
-# of the runs in one process. See docs/explanation/reliability.md.
+# of the runs in one process. LINES of the environment are those of a terminal. See
+# docs/explanation/reliability.md.
 KILLS      ?= 200
 RANK_KILLS ?= 40
 FUZZ       ?= 20
@@ -70,7 +71,7 @@ CALLS      ?= 60
 CHANGES    ?= 400
 EVERY_FILE ?= 3
 UPDATES    ?= 3000
-LINES      ?= 30000
+LINES       = 30000
 faults: $(INSTALLED)
 	$(BIN)/python tests/faults/run.py --kills $(KILLS) --rank-kills $(RANK_KILLS) \
 	    --fuzz $(FUZZ) --calls $(CALLS) --changes $(CHANGES) --every-file $(EVERY_FILE) \

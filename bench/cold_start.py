@@ -19,14 +19,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from timing import (
+    NMTKIT,
+    ROOT,
+    BenchError,
     CommandCost,
     Spread,
+    cpu_environment,
+    exit_with,
     in_turns,
     machine,
     report_progress,
     run_command,
     table,
-    thread_environment,
     with_spread,
     write_report,
 )
@@ -34,8 +38,6 @@ from timing import (
 LINE, TRANSLATION = "A man is reading.\n", "Un homme lit.\n"
 
 BASELINE = "import torch; from safetensors.torch import load_file; load_file({path!r})"
-
-NMTKIT = [sys.executable, "-c", "from nmtkit.cli.main import main; main()"]
 
 PHASES = """
 import gc, sys, time
@@ -103,7 +105,7 @@ def commands(model: Path, folder: Path) -> dict[str, list[str]]:
 
 def measure(model: Path, folder: Path, rounds: int, threads: int) -> dict[str, list[CommandCost]]:
     """Run all commands in turns, without counting the round that fills the file cache."""
-    environment = thread_environment(threads)
+    environment = cpu_environment(threads)
 
     def runner(name: str, command: Sequence[str]) -> Callable[[], CommandCost]:
         log = folder / f"{name.split()[-1]}.log"
@@ -130,7 +132,7 @@ def row(name: str, costs: Sequence[CommandCost], baseline: Sequence[CommandCost]
 def phases(model: Path, threads: int) -> list[list[str]]:
     """Return rows that break down the processor time of `nmtkit translate`, in milliseconds."""
     command = [sys.executable, "-c", PHASES, str(model), LINE.strip()]
-    environment = thread_environment(threads)
+    environment = {**cpu_environment(threads), "PYTHONPATH": str(ROOT)}
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "phases"
         run_command(command, Path(folder) / "log", environment, stdout=output)
@@ -138,13 +140,16 @@ def phases(model: Path, threads: int) -> list[list[str]]:
     return [line.split("\t")[::-1] for line in lines]
 
 
-def main() -> None:
+def main(arguments: Sequence[str]) -> int:
+    """Measure and report."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("model", type=Path, help="a model folder")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--output", type=Path, help="also write the tables to this file")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
+    if not (options.model / "params.best.safetensors").is_file():
+        raise BenchError(f"{options.model}: not a model folder")
     with tempfile.TemporaryDirectory() as folder:
         runs = measure(options.model, Path(folder), options.rounds, options.threads)
     baseline = next(iter(runs.values()))
@@ -158,7 +163,8 @@ def main() -> None:
         "steps": steps,
     }
     write_report(options.output, f"{heading}\n\n{times}\n{breakdown}", figures)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    exit_with(main)

@@ -76,10 +76,12 @@ def prepared_folder(data: Path | None, work: Path) -> Path:
     """Return the prepared folder; tokenise the text and build the vocabularies on the first call.
 
     :param data: A folder with train, val and test2016, `.en` and `.fr`.
-    :raises BenchError: No folder is given, or a file is missing in it.
+    :raises BenchError: No folder is given, a file is missing in it, or another text was prepared.
     """
     folder = work / "prepared"
     if (folder / "vocab.tgt").is_file():
+        if data is not None and not _is_prepared_from(folder, data):
+            raise BenchError(f"{folder}: not of {data}; remove {work}, or name another --work")
         return folder
     if data is None:
         raise BenchError("there is no text yet: name the folder of raw Multi30k with --data")
@@ -99,6 +101,16 @@ def prepared_folder(data: Path | None, work: Path) -> Path:
         [*NMTKIT, "shortlist", folder, "--size", str(SHORTLIST_SIZE)], work / "shortlist.log"
     )
     return folder
+
+
+def _is_prepared_from(folder: Path, data: Path) -> bool:
+    """Return whether a folder was prepared from the training text of another one."""
+    from nmtkit.data.manifest import read_manifest
+    from nmtkit.io.lines import file_sha256
+
+    inputs = read_manifest(folder)["inputs"].values()
+    texts = [data / f"train.{side}" for side in ("en", "fr")]
+    return all(text.is_file() and file_sha256(text) in inputs for text in texts)
 
 
 def pairs_of(text: Text, split: str, words: tuple[int, int], join: int) -> Iterator[Pair]:
@@ -150,6 +162,7 @@ def main(arguments: Sequence[str]) -> int:
     low, high = options.words
     folder = options.work / "raw"
     made = write_corpus(options.text, folder, (low, high), options.join, options.lines)
+    (options.work / "prepared" / "vocab.tgt").unlink(missing_ok=True)  # of another corpus
     report_progress(str(made.prepare(options.work, options.size)))
     return 0
 

@@ -22,11 +22,11 @@ import numpy.typing as npt
 from memory import MIB, MemoryCost, peak_memory
 from timing import (
     NMTKIT,
+    cpu_environment,
     exit_with,
     machine,
     report_progress,
     table,
-    thread_environment,
     write_report,
 )
 
@@ -138,7 +138,7 @@ def measure(options: argparse.Namespace) -> list[Step]:
 def measure_step(name: str, words: list[str], where: Path, options: argparse.Namespace) -> Step:
     """Run one nmtkit command and measure it."""
     report_progress(name)
-    environment = thread_environment(options.threads)
+    environment = cpu_environment(options.threads)
     cost = peak_memory([*NMTKIT, "--quiet", *words], options.work / "corpus_size.log", environment)
     return Step(name, cost, bytes_below(where))
 

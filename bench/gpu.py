@@ -25,7 +25,7 @@ from ceiling import rates
 from device_checks import Check, check_device
 from gpu_ranks import RanksRun, largest_difference, run_ranks
 from gpu_training import SMALL_TEXT, TEXTS, Measured, Text, measure, recipe_config
-from timing import exit_with, machine, report_progress, table, write_report
+from timing import BenchError, exit_with, machine, report_progress, table, write_report
 
 from nmtkit.config_io import recipe_names
 
@@ -61,6 +61,10 @@ class Failure:
     recipe: str
     precision: str
     reason: str
+
+
+Ranks = tuple[RanksRun, RanksRun] | Failure | None
+"""A training in one and in two processes; None: not tried."""
 
 
 def options_of(arguments: Sequence[str]) -> argparse.Namespace:
@@ -139,27 +143,34 @@ def train(
     return result
 
 
-def compare_ranks(options: argparse.Namespace) -> tuple[RanksRun, RanksRun] | None:
-    """Train in one and in two processes; None with a single GPU."""
-    if options.device == "cuda" and torch.cuda.device_count() < RANKS:
-        return None
+def compare_ranks(options: argparse.Namespace) -> Ranks:
+    """Train in one and in two processes, not with a single GPU; a failure is a result, too."""
+    if options.device == "cuda":
+        if torch.cuda.device_count() < RANKS:
+            return None
+        torch.cuda.empty_cache()  # the processes need the memory that trainings have left here
     report_progress(f"one process and {RANKS}")
     recipe = "rnnsearch-30" if "rnnsearch-30" in options.recipes else options.recipes[0]
     arguments = ["--recipe", recipe, "--device", options.device]
     arguments += ["--updates", str(min(options.updates, 100)), *["--small"] * options.small]
-    one, several = (run_ranks(ranks, arguments, options.work) for ranks in (1, RANKS))
+    try:
+        one, several = (run_ranks(ranks, arguments, options.work) for ranks in (1, RANKS))
+    except BenchError as error:
+        report_progress(str(error))
+        return Failure(recipe, "float32", str(error))
     return one, several
 
 
 def all_good(
     checks: Sequence[Check],
     trained: Sequence[Measured | Failure],
-    ranks: tuple[RanksRun, RanksRun] | None,
+    ranks: Ranks,
 ) -> bool:
     """Return whether all comparisons hold and all recipes learn."""
     learned = all(isinstance(result, Measured) and learns(result) for result in trained)
-    equal = ranks is None or largest_difference(*ranks) <= RANKS_LIMIT
-    return learned and equal and all(check.holds for check in checks)
+    if isinstance(ranks, Failure) or (ranks and largest_difference(*ranks) > RANKS_LIMIT):
+        return False
+    return learned and all(check.holds for check in checks)
 
 
 def learns(result: Measured) -> bool:
@@ -262,10 +273,12 @@ def limit_of(result: Measured, share: float) -> str:
     )
 
 
-def ranks_text(ranks: tuple[RanksRun, RanksRun] | None) -> str:
+def ranks_text(ranks: Ranks) -> str:
     """Compare one process with several."""
     if ranks is None:
         return "Several processes: not tried, as there is one GPU."
+    if isinstance(ranks, Failure):
+        return f"Several processes: failed: {ranks.reason}."
     one, several = ranks
     found = largest_difference(one, several)
     verdict = "hold" if found <= RANKS_LIMIT else "do NOT hold"
@@ -280,15 +293,16 @@ def figures(
     checks: Sequence[Check],
     trained: Sequence[Measured | Failure],
     ceilings: Ceilings,
-    ranks: tuple[RanksRun, RanksRun] | None,
+    ranks: Ranks,
 ) -> dict[str, Any]:
     """Return all readings, for JSON."""
     to_dict: Callable[[Any], dict[str, Any]] = dataclasses.asdict
+    runs = ranks if isinstance(ranks, tuple) else filter(None, [ranks])
     return {
         "checks": [to_dict(check) for check in checks],
         "ceilings": ceilings,
         "trained": [to_dict(result) for result in trained],
-        "ranks": None if ranks is None else [to_dict(run) for run in ranks],
+        "ranks": [to_dict(run) for run in runs],
     }
 
 

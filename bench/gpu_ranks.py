@@ -9,6 +9,7 @@ NCCL, on CPUs by gloo.
 
 import argparse
 import json
+import math
 import os
 import sys
 import time
@@ -44,9 +45,10 @@ def run_ranks(ranks: int, arguments: list[str], folder: Path) -> RanksRun:
 
 
 def largest_difference(one: RanksRun, several: RanksRun) -> float:
-    """Return the largest relative difference of the costs of two runs."""
+    """Return the largest relative difference of the costs of two runs; infinite for no number."""
     pairs = zip(one.costs, several.costs, strict=True)
-    return max(abs(theirs - ours) / abs(ours) for ours, theirs in pairs)
+    found = [abs(theirs - ours) / abs(ours) for ours, theirs in pairs]
+    return math.inf if any(map(math.isnan, found)) else max(found)
 
 
 def main(arguments: list[str]) -> int:

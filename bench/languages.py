@@ -250,17 +250,14 @@ def updates_of(runs: Sequence[Run], minutes: float, record: Path) -> list[int]:
 
     Speeds are measured in the first direction, in turn: batches have as many tokens in all.
 
-    :param record: file of the seconds of an update by system; it is read if it exists.
+    :param record: file of the seconds of an update by system; those that it has are not measured.
     """
-    if record.exists():
-        seconds = json.loads(record.read_text(encoding="utf-8"))
-    else:
-        first = [run for run in runs if run.direction == runs[0].direction]
-        seconds = {run.system.name: math.inf for run in first}
-        for run in first * ROUNDS:
-            name = run.system.name
-            seconds[name] = min(seconds[name], seconds_per_update(run))
-        record.write_text(json.dumps(seconds), encoding="utf-8")
+    seconds = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
+    first = [run for run in runs if run.direction == runs[0].direction]
+    for run in [run for run in first if run.system.name not in seconds] * ROUNDS:
+        name = run.system.name
+        seconds[name] = min(seconds.get(name, math.inf), seconds_per_update(run))
+    record.write_text(json.dumps(seconds), encoding="utf-8")
     return [max(CALIBRATION, round(60 * minutes / seconds[run.system.name])) for run in runs]
 
 
@@ -352,12 +349,12 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def systems_of(peers: Path | None) -> list[System]:
-    """Return the systems to compare."""
-    found: list[System] = [RecipeNmtkit()]
-    if peers is not None:
-        python = peers / "opennmt" / "bin" / "python"
-        found += [OpenNMTRecurrent(python), OpenNMTTransformer(python)]
-    return found
+    """Return the systems to compare: nmtkit, and OpenNMT-py if it is installed."""
+    python = (peers or Path("nowhere")).absolute() / "opennmt" / "bin" / "python"
+    if not python.is_file():
+        report_progress("OpenNMT-py is skipped: it is not installed; see bench/peers/build.sh")
+        return [RecipeNmtkit()]
+    return [RecipeNmtkit(), OpenNMTRecurrent(python), OpenNMTTransformer(python)]
 
 
 def runs_of(options: argparse.Namespace) -> Iterator[Run]:

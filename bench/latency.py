@@ -11,6 +11,7 @@ bind it (`taskset`).
 
 import argparse
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
-from timing import NMTKIT, BenchError, exit_with, machine, table, thread_environment, write_report
+from timing import NMTKIT, BenchError, cpu_environment, exit_with, machine, table, write_report
 
 FIRST = 10
 """Lines that do not count."""
@@ -32,7 +33,7 @@ def seconds_of_lines(command: Sequence[str], lines: Sequence[str], threads: int)
     :raises BenchError: the command ends before all lines are translated.
     """
     seconds: list[float] = []
-    environment = {**os.environ, **thread_environment(threads)}
+    environment = {**os.environ, **cpu_environment(threads)}
     pipe = subprocess.PIPE
     try:
         with subprocess.Popen(command, stdin=pipe, stdout=pipe, env=environment) as process:
@@ -49,6 +50,13 @@ def seconds_of_lines(command: Sequence[str], lines: Sequence[str], threads: int)
     return seconds[FIRST:]
 
 
+def on_one_core() -> list[str]:
+    """Return the words that bind a command to one of this process's cores, none without taskset."""
+    if shutil.which("taskset") is None:
+        return []
+    return ["taskset", "-c", str(min(os.sched_getaffinity(0)))]
+
+
 def main(arguments: Sequence[str]) -> int:
     """Measure and report."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -62,7 +70,7 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     with options.lines.open(encoding="utf-8") as file:
         lines = [line.rstrip("\n") for line in islice(file, FIRST + options.count)]
-    bound = ["taskset", "-c", "0"] if options.threads == 1 else []
+    bound = on_one_core() if options.threads == 1 else []
     fixed = [*bound, *NMTKIT, "translate", "--model", str(options.model)]
     fixed += ["--beam", str(options.beam), "--threads", str(options.threads)]
     rows, figures = [], {}

@@ -9,7 +9,7 @@ from typing import Any
 
 from operations import joeynmt, marian, opennmt
 from systems import BATCH, POOL, Command, Data, Rate, System, Task, code_calling, write_settings
-from timing import BenchError, report_progress, run_command, thread_environment
+from timing import BenchError, cpu_environment, report_progress, run_command
 
 
 def opennmt_data(data: Data) -> dict[str, Any]:
@@ -50,7 +50,7 @@ class OpenNMT(System):
 
     def environment(self, threads: int) -> dict[str, str]:
         """Let torch load its checkpoints, which hold more than tensors."""
-        return {**thread_environment(threads), "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": "1"}
+        return {**cpu_environment(threads), "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": "1"}
 
     def write_training(self, task: Task) -> list[str]:
         """Write one YAML file. Its `hidden_size` is that of both encoder directions together."""
@@ -256,7 +256,7 @@ class Marian(System):
 
     def environment(self, threads: int) -> dict[str, str]:
         """Use one thread per product: Marian starts its own threads."""
-        return thread_environment(1)
+        return cpu_environment(1)
 
     def settings(self, task: Task) -> dict[str, Any]:
         """Return the options of the model and of its optimizer."""

@@ -80,7 +80,7 @@ class Job:
 
     @property
     def given_merges(self) -> Path:
-        """Return the given merges: those that the pipe learned in its first round."""
+        """Return the given merges: those that the pipe has learned."""
         return self.folder / f"{self.name}.given.codes"
 
     def run_nmtkit(self, job: str, extra: list[str], folder: str) -> Callable[[], CommandCost]:
@@ -179,13 +179,13 @@ def copy_pairs(sources: list[str], targets: list[Path], lines: int | None) -> in
 
 def measure(job: Job) -> dict[str, Any]:
     """Return {job: {"costs": {way: [CommandCost]}, "differing": lines}} of all rounds."""
-    if not job.given_merges.is_file():
-        report_progress(f"{job.name}: learning the merges for both")
-        job.run_pipe("learned")()
-        (job.folder / f"{job.name}.learned.pipe.codes").rename(job.given_merges)
     results = {}
     for name in job.options.jobs:
         key = JOBS[name]
+        if key == "given":
+            report_progress(f"{job.name}: learning the merges for both")
+            job.run_pipe("learned")()
+            (job.folder / f"{job.name}.learned.pipe.codes").rename(job.given_merges)
         runs = {
             NMTKIT_PREPARE: job.run_nmtkit(key, AS_THE_PIPE, f"{job.name}.{key}"),
             NMTKIT_DEFAULTS: job.run_nmtkit(key, [], f"{job.name}.{key}.defaults"),

@@ -198,6 +198,13 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
+def server_options(options: argparse.Namespace) -> list[str]:
+    """Return the options of `nmtkit serve`, which runs on the CPU, as LibreTranslate does."""
+    fast = ["--fast"] if options.fast else []
+    fixed = ["--device", "cpu", "--threads", str(options.threads), "--beam", str(options.beam)]
+    return [*fixed, *fast]
+
+
 def main(arguments: Sequence[str]) -> int:
     """Start both servers, and print what was measured."""
     options = options_of(arguments)
@@ -206,11 +213,9 @@ def main(arguments: Sequence[str]) -> int:
     texts = [file.read_text(encoding="utf-8").split("\n")[: options.lines] for file in files]
     rows = [row for row in zip(*texts, strict=True) if row[0].strip()]
     lines, *references = zip(*rows, strict=True)
-    ours = ["--threads", str(options.threads), "--beam", str(options.beam)]
-    ours += ["--fast"] if options.fast else []
     program = options.peers / "libretranslate" / "bin" / "libretranslate"
     with (
-        server(options.model, *ours) as nmtkit,
+        server(options.model, *server_options(options)) as nmtkit,
         libretranslate(program, options.argos, options.threads, options.beam) as peer,
     ):
         servers = {"nmtkit": nmtkit, "LibreTranslate": peer}

@@ -28,7 +28,7 @@ from operations import (
     rnnenc,
     rnnsearch,
 )
-from timing import ROOT, run_command, thread_environment
+from timing import ROOT, cpu_environment, run_command
 
 TIMED = Path(__file__).resolve().parent / "peers" / "timed.py"
 BATCH = 80  # sentences an update
@@ -124,7 +124,7 @@ class System:
 
     def environment(self, threads: int) -> dict[str, str]:
         """Return the environment variables for its runs."""
-        return thread_environment(threads)
+        return cpu_environment(threads)
 
     def write_training(self, task: Task) -> list[str]:
         """Write the settings; return the arguments that name them."""
@@ -241,7 +241,7 @@ class Nmtkit(System):
     def environment(self, threads: int) -> dict[str, str]:
         """Use the checkout's package even if another one is installed."""
         path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-        return {**thread_environment(threads), "PYTHONPATH": path}
+        return {**cpu_environment(threads), "PYTHONPATH": path}
 
     def write_training(self, task: Task) -> list[str]:
         """Write settings as TOML, and return options with the extra ones as `--set`."""

@@ -120,10 +120,13 @@ def run_command(
     return CommandCost(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit)
 
 
-def thread_environment(threads: int) -> dict[str, str]:
-    """Return environment variables that set the number of threads of programs without --threads."""
+def cpu_environment(threads: int) -> dict[str, str]:
+    """Return environment variables that set the number of threads and hide GPUs.
+
+    The peers are set to train and translate on the CPU; nmtkit would take a GPU where there is one.
+    """
     names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-    return {name: str(threads) for name in names}
+    return {**{name: str(threads) for name in names}, "CUDA_VISIBLE_DEVICES": ""}
 
 
 def in_turns(

@@ -24,13 +24,13 @@ from systems import COUNTS, Data, Nmtkit, Rate, System, Task, add_options
 from timing import (
     CLOCKS,
     Spread,
+    cpu_environment,
     exit_with,
     in_turns,
     machine,
     report_progress,
     run_command,
     table,
-    thread_environment,
     with_spread,
     write_report,
 )
@@ -116,7 +116,7 @@ def measure_ceiling(threads: int, kind: str, folder: Path) -> dict[str, float]:
         *(["--onednn"] if kind == BY_ONEDNN else []),
     ]
     output = folder / "ceiling.txt"
-    environment = thread_environment(threads)
+    environment = cpu_environment(threads)
     run_command(command, folder / "ceiling.log", environment, stdout=output)
     return dict(zip(CLOCKS, map(float, output.read_text().split()), strict=True))
 

@@ -5,11 +5,12 @@
 
 Every system first trains a small model, kept under --work, so that later runs only measure. Then
 all translate a tokenised test set, by default the 1,000 sentences of test2016, in turns, round by
-round. The time is that of the whole command minus the median time of the same command on one short
-line: start-up and loading do not count. BLEU is reported too, to expose systems that are fast
-because they are broken. CTranslate2, which has no recurrent models, translates with a Transformer
-of OpenNMT-py. Prints a Markdown table per beam; --output writes it to a file, and all readings to
-a JSON file.
+round. Of a folder with BPE nmtkit reads words, which it splits itself, and the other systems read
+pieces; outputs and references are joined to words. The time is that of the whole command minus the
+median time of the same command on one short line: start-up and loading do not count. BLEU is
+reported too, to expose systems that are fast because they are broken. CTranslate2, which has no
+recurrent models, translates with a Transformer of OpenNMT-py. Prints a Markdown table per beam;
+--output writes it to a file, and all readings to a JSON file.
 """
 
 import argparse
@@ -44,6 +45,9 @@ from timing import (
 
 from nmtkit.models.precision import BFLOAT16_SIZE
 
+PIECE_END = "@@ "
+"""Behind a BPE piece that its word goes on after."""
+
 UPDATES = 800
 LEARNING_RATE = 2e-3
 TEST = "test2016"
@@ -55,7 +59,7 @@ class Reading:
     """One round of one system.
 
     whole: the command on all lines; line: on one line; words: number of output words without
-    `</s>`; bleu: on tokens, in percent.
+    `</s>`; bleu: on words, in percent.
     """
 
     whole: CommandCost
@@ -187,7 +191,9 @@ def train_missing(rows: dict[str, System], data: Data, options: argparse.Namespa
 def make_lexicon(lexicon: Path, data: Data, task: Task) -> None:
     """Align the training pairs with nmtkit's model and write the lexicon of the linked words."""
     report_progress(f"aligning the training pairs for {lexicon}")
-    texts: list[str | Path] = [data.text("train", side) for side in ("src", "tgt")]
+    texts: list[str | Path] = [
+        write_words(data.text("train", side), task.folder) for side in ("src", "tgt")
+    ]
     options: list[str | Path] = [
         "--model",
         task.folder / "model",
@@ -197,6 +203,18 @@ def make_lexicon(lexicon: Path, data: Data, task: Task) -> None:
     ]
     threads = ["--threads", str(task.threads)]
     run_command([*NMTKIT, "align", *texts, *options, *threads], task.folder / "align.log")
+
+
+def joined(text: str) -> str:
+    """Join BPE pieces to words."""
+    return text.replace(PIECE_END, "")
+
+
+def write_words(pieces: Path, folder: Path) -> Path:
+    """Write the words of a text into a folder; return the file."""
+    words = folder / pieces.name
+    words.write_text(joined(pieces.read_text(encoding="utf-8")), encoding="utf-8")
+    return words
 
 
 def translate(system: System, task: Task, source: Path, beam: int) -> tuple[CommandCost, list[str]]:
@@ -221,9 +239,13 @@ def read(system: System, task: Task, line: Path, beam: int, test: str = TEST) ->
     """Measure one round of one system on a test set."""
     from nmtkit.evaluation.metrics import tokenized_bleu
 
+    source = task.data.text(test, "src")
+    if isinstance(system, Nmtkit):
+        source = write_words(source, task.folder)
     line_cost, _ = translate(system, task, line, beam)
-    cost, translations = translate(system, task, task.data.text(test, "src"), beam)
-    references = task.data.text(test, "tgt").read_text(encoding="utf-8").splitlines()
+    cost, output = translate(system, task, source, beam)
+    translations = [joined(text) for text in output]
+    references = joined(task.data.text(test, "tgt").read_text(encoding="utf-8")).splitlines()
     words = sum(len(translation.split()) for translation in translations)
     return Reading(cost, line_cost, words, tokenized_bleu(translations, references).value)
 
@@ -231,22 +253,23 @@ def read(system: System, task: Task, line: Path, beam: int, test: str = TEST) ->
 def choose_batches(
     beam: int, rows: dict[str, System], data: Data, options: argparse.Namespace
 ) -> None:
-    """Choose each system's fastest batch size; tried once and cached in the work folder.
+    """Choose each system's fastest batch size.
 
-    The cache is keyed by threads and sizes.
+    It is tried once for each model, test set and number of threads, and cached in the work folder.
     """
     path = options.work / "translate" / "batches.json"
     cache = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     line = line_of(options)
     for name, system in rows.items():
-        key = f"{name}, beam {beam}, {options.threads} threads, {options.batches}"
+        task = task_of(system, data, options)
+        key = f"{name}, {task.folder.name}, {options.test}, beam {beam}, {task.threads} threads, "
+        key += str(options.batches)
         if key not in cache and len(options.batches) > 1:
             speeds: dict[int, float] = {}
             for size in options.batches:
                 report_progress(f"beam {beam}: {name} with batches of {size}")
                 system.batches[beam] = size
                 try:
-                    task = task_of(system, data, options)
                     reading = read(system, task, line, beam, options.test)
                 except BenchError as error:
                     report_progress(str(error))

@@ -6,8 +6,8 @@
 # requirements-PEER.txt. torch is installed first for the default peers, in the same version for all;
 # PIP_TORCH can name its index, such as
 # PIP_TORCH='--index-url https://download.pytorch.org/whl/cpu'. The rest is installed without
-# dependencies, because the peers require other versions of torch. bench/systems.py has the other
-# settings that they need. PYTHON names the interpreter, 3.11 (the only one tried with all three).
+# dependencies, because the peers require other versions of torch. bench/peer_systems.py has the
+# other settings that they need. PYTHON names the interpreter, 3.11 (the only one tried with all three).
 set -eu
 
 if [ $# -lt 1 ]; then

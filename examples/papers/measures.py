@@ -39,8 +39,9 @@ def perplexity(path: Path) -> float:
 
 
 def minutes(path: Path) -> float:
-    """Return processor time in minutes from a file with seconds."""
-    return sum(float(number) for number in path.read_text(encoding="utf-8").split()) / 60
+    """Return processor time in minutes from a file with seconds, in the decimals of any locale."""
+    numbers = path.read_text(encoding="utf-8").replace(",", ".").split()
+    return sum(map(float, numbers)) / 60
 
 
 MEASURES: dict[str, Callable[[Path], float]] = {

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Build a small English-French translator from nothing: data, training, translations, alignments.
-# Variables: NMTKIT, the command; PYTHON, the interpreter; WORK, the folder; SEED of the sentences;
-# RECIPE, the settings. A second run repeats everything in the same folder.
+# Usage: demo.sh [FOLDER], by default demo-work. Variables: NMTKIT, the command; PYTHON, the
+# interpreter; SEED of the sentences; RECIPE, the settings. A second run repeats everything in the
+# same folder.
 set -euo pipefail
 
 NMTKIT=${NMTKIT:-nmtkit}
 PYTHON=${PYTHON:-python3}
-WORK=${WORK:-demo-work}
+WORK=${1:-demo-work}
 SEED=${SEED:-1}
 RECIPE=${RECIPE:-toy}
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -43,7 +43,7 @@ endif
 .DELETE_ON_ERROR:
 .PHONY: download unpack select
 
-# ---- Choices: empty files named after them; another choice rebuilds what depends on it.
+# ---- Choices: empty files named after them; another choice makes the texts that depend on it anew.
 
 wmt_size   := $(DATA)/.size-$(SIZE)
 wmt_source := $(wmt_bitext)/.source-$(SOURCE)

@@ -55,13 +55,16 @@ def processor() -> str:
 def device_name(gpu: str | None) -> str:
     """Return the name of the device that a command with automatic device selection uses.
 
-    :param gpu: Number of the assigned GPU, or None.
+    :param gpu: Number of the assigned GPU; None: the first that the environment leaves visible.
     """
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "0") if gpu is None else gpu
+    first = visible.split(",")[0].strip()
+    if first in ("", "-1"):
+        return processor()
     query = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
+    query += [] if first.startswith("MIG-") else ["--id=" + first]  # it knows no parts of a GPU
     try:
-        result = subprocess.run(
-            [*query, *(["--id=" + gpu] if gpu else [])], capture_output=True, text=True
-        )
+        result = subprocess.run(query, capture_output=True, text=True)
         name = result.stdout.split("\n")[0].strip() if result.returncode == 0 else ""
     except OSError:
         name = ""

@@ -14,20 +14,22 @@ rnnphrase := phrases/phrase-rnn.$(first)
 paper_tables := $(shell sed -n 's/^key = "\(.*\)"/\1/p' $(here)/published.toml)
 tabulate   = $(here)/tables.py --work $(WORK) --systems '$1' --seeds '$(SEEDS)' \
              --beam $(BEAM) --params $(PARAMS) --size $(SIZE) $(if $(DOMAIN),--domain $(DOMAIN)) $(UPDATES:%=--updates %) $(reasons) $(if $2,--table $2)
+# What the tables are made of, besides the evaluations.
+tables_by := $(addprefix $(here)/,published.toml tables.py cells.py orders.py)
 # The files are known before the environment exists, so that make -n works.
 python    := $(or $(shell command -v $(PYTHON)),python3)
 files_of   = $(shell $(python) $(call tabulate,$1,$2) --list files)
 evaluation_files    := $(call files_of,$(chosen))
 $(if $(evaluation_files),,$(error no table can be made of SYSTEMS=$(SYSTEMS)))
 
-$(R)/tables.md: $(evaluation_files) $(here)/published.toml $(here)/tables.py
+$(R)/tables.md: $(evaluation_files) $(tables_by)
 	mkdir -p $(R)
 	$(PYTHON) $(call tabulate,$(chosen)) --output $(R)
 
 # The files of a single table are asked for only if it is a goal.
 asked     := $(filter $(paper_tables),$(notdir $(MAKECMDGOALS:.md=)))
 $(foreach t,$(asked),$(eval $(R)/$t.md: $(call files_of,$(chosen),$t)))
-$(paper_tables:%=$(R)/%.md): $(R)/%.md: $(here)/published.toml $(here)/tables.py
+$(paper_tables:%=$(R)/%.md): $(R)/%.md: $(tables_by)
 	mkdir -p $(R)
 	$(PYTHON) $(call tabulate,$(chosen),$*) $(whole)
 

@@ -10,8 +10,9 @@ SIZE         ?= paper
 
 # ---- Paths
 
-# Output folder. DATA has archives and texts (data.md); use one DATA per SIZE.
-WORK         ?= $(here)/work/$(SIZE)$(addprefix -,$(firstword $(UPDATES)))
+# Output folder, not of the environment, where clusters name a user's whole folder so: clean removes it.
+# DATA has archives and texts (data.md); use one DATA per SIZE.
+WORK          = $(here)/work/$(SIZE)$(addprefix -,$(firstword $(UPDATES)))
 DATA         ?= $(WORK)/data
 # Instead of statmt.org: a server or folder with the same files (mini/build.py makes small ones).
 WMT_MIRROR   ?=

@@ -53,9 +53,9 @@ SIZES = {
     "smoke": PLUMBING.format("smoke", "seconds on sentences of a toy grammar"),
     "mini": PLUMBING.format("mini", "minutes, far too short to translate"),
     "night": (
-        "Models of `SIZE=night` have 256 units and are trained for half an hour each, with Adam. "
-        "The published figures are of other text and of hundreds of times the computation: compare "
-        "orders of systems, not heights."
+        "Models of `SIZE=night` have 256 units and are trained for half an hour to an hour each, "
+        "with Adam. The published figures are of other text and of hundreds of times the "
+        "computation: compare orders of systems, not heights."
     ),
 }
 """What the figures of a size are worth."""

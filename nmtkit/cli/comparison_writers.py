@@ -167,7 +167,7 @@ def _pair_table(pairs: Sequence["PairedDifference"]) -> str:
     rows = [["difference (p)", *names]]
     for first, second in dict.fromkeys((pair.first, pair.second) for pair in pairs):
         cells = [
-            f"{pair.difference:+.2f} ({pair.p:.3f})"
+            f"{pair.difference:+z.2f} ({pair.p:.3f})"
             for pair in pairs
             if (pair.first, pair.second) == (first, second)
         ]

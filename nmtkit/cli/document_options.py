@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from nmtkit.inference.translator import Translator
     from nmtkit.parallel.process_group import ProcessGroup
 
-FORMATS = ("auto", "html", "po", "xliff", "tmx", "tsv", "srt", "md")
+FORMATS = (
+    *("auto", "html", "po", "xliff", "tmx", "tsv", "srt", "md"),
+    *("docx", "odt", "pptx", "odp"),
+)
 
 DOCUMENT_RULES: list[Rule] = [
     *excludes(
@@ -112,8 +115,8 @@ def document_options(function: Any) -> Any:
             type=click.Choice(FORMATS),
             metavar="FORMAT",
             common=True,
-            help="Translate in place: html, po, xliff, tmx, tsv, srt, md. All else in the file is"
-            " kept; 'auto' goes by the ending of its name.",
+            help="Translate in place: html, po, xliff, tmx, tsv, srt, md, docx, odt, pptx, odp. All"
+            " else in the file is kept; 'auto' goes by the ending of its name.",
         ),
         option(
             "--columns",

@@ -7,22 +7,25 @@ import click
 from nmtkit.cli.command import declare_command
 from nmtkit.cli.rules import Rule, excludes, needs
 from nmtkit.cli.serve_options import serve_options, server_settings
-from nmtkit.cli.shared_options import FOLDER
+from nmtkit.cli.shared_options import FOLDER, force_option
 
 RULES: list[Rule] = [
     needs("--new-key", "--keys"),
     *excludes("--new-key", "--pair", "--glossary", "--check", because="it only makes a key"),
     needs("--output", "--new-key"),
+    needs("--force", "--new-key"),
 ]
 
 
 @declare_command(rules=RULES)
 @click.argument("models", nargs=-1, type=FOLDER, metavar="[MODEL]...")
 @serve_options
+@force_option
 def command(
     models: tuple[str, ...],
     new_key: str | None,
     output: str,
+    force: bool,
     check: bool,
     keys: str | None,
     search: dict[str, Any],
@@ -54,7 +57,7 @@ def command(
         from nmtkit.io.lines import open_output
         from nmtkit.serve.keys import add_key
 
-        with open_output(output) as file:
+        with open_output(output, force) as file:
             add_key(Path(str(keys)), new_key, file)
         return
     from nmtkit.serve.server import check_models, serve

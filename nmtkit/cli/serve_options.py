@@ -195,7 +195,7 @@ LIMIT_OPTIONS = group(
         metavar="N",
         common=True,
         help="Requests per minute of a client. With 0 there is no limit. A client is a key, or an"
-        " address if no keys are needed.",
+        " address (of IPv6 its first 64 bits) if no keys are needed.",
     ),
     option(
         "--timeout",

@@ -26,6 +26,7 @@ class Batch(NamedTuple):
     lines: line numbers in the prepared corpus, from 1.
     pairs, tokens: number of sentence pairs and target tokens of the whole batch; this may be only
         one part of it.
+    dropout: whether the model's dropout is applied when it learns these pairs.
     """
 
     src: Tensor
@@ -35,6 +36,7 @@ class Batch(NamedTuple):
     lines: list[int]
     pairs: int
     tokens: int
+    dropout: bool = True
 
     def to(self, device: torch.device) -> "Batch":
         """Copy the word ids to a device; the masks stay in the host's memory.
@@ -66,14 +68,12 @@ class Batch(NamedTuple):
         """Return some of the pairs, trimmed to the longest of their sentences."""
         src_mask, tgt_mask = self.src_mask[rows], self.tgt_mask[rows]
         src, tgt = slice(int(src_mask.sum(1).max())), slice(int(tgt_mask.sum(1).max()))
-        return Batch(
-            self.src[rows, src],
-            src_mask[:, src],
-            self.tgt[rows, tgt],
-            tgt_mask[:, tgt],
-            self.lines[rows],
-            self.pairs,
-            self.tokens,
+        return self._replace(
+            src=self.src[rows, src],
+            src_mask=src_mask[:, src],
+            tgt=self.tgt[rows, tgt],
+            tgt_mask=tgt_mask[:, tgt],
+            lines=self.lines[rows],
         )
 
 

@@ -2,12 +2,14 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
 from nmtkit.documents.encoding import Encoding
+from nmtkit.io.language_tags import best_matches
+from nmtkit.text.languages import base_language
 from nmtkit.text.sentences import Lines
 
 UNREADABLE = range(0xD800, 0xE000)
@@ -131,6 +133,21 @@ class DocumentOptions:
     columns: tuple[int, int] = (1, 1)
     reviewed: bool = False
     retranslate: bool = False
+
+
+def other_languages(
+    options: DocumentOptions, source: str | None, target: str | None
+) -> Iterator[str]:
+    """Yield a warning for each side on which a file names another language than the model's.
+
+    :param source: the language that the file names, None if it does not; so `target`.
+    """
+    for side, tag, way, language in (
+        ("source", source, "from", options.src_language),
+        ("target", target, "into", options.tgt_language),
+    ):
+        if tag and language and not best_matches(base_language(language), [tag]):
+            yield f"the {side} language is {tag[:50]}, but the model translates {way} {language}"
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,13 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from nmtkit.documents.archive import ArchiveDocument
 from nmtkit.documents.document import Document, DocumentOptions
 from nmtkit.documents.html import parse_html
 from nmtkit.documents.markdown import parse_markdown
 from nmtkit.documents.messages import with_variants
+from nmtkit.documents.odf import parse_odp, parse_odt
+from nmtkit.documents.ooxml import parse_docx, parse_pptx
 from nmtkit.documents.po import parse_po
 from nmtkit.documents.srt import parse_srt
 from nmtkit.documents.tmx import parse_tmx
@@ -22,10 +25,16 @@ FORMATS: Mapping[str, tuple[str, ...]] = {
     "tsv": (".tsv", ".tab"),
     "srt": (".srt", ".vtt"),
     "md": (".md", ".markdown", ".mdx"),
+    "docx": (".docx", ".docm", ".dotx"),
+    "odt": (".odt", ".ott"),
+    "pptx": (".pptx", ".pptm", ".ppsx", ".potx"),
+    "odp": (".odp", ".otp"),
 }
 """Format -> endings of the names of its files."""
 
-_PARSERS: Mapping[str, Callable[[bytes, str, DocumentOptions], Document]] = {
+AnyDocument = Document | ArchiveDocument
+
+_PARSERS: Mapping[str, Callable[[bytes, str, DocumentOptions], AnyDocument]] = {
     "html": parse_html,
     "po": parse_po,
     "xliff": parse_xliff,
@@ -33,6 +42,10 @@ _PARSERS: Mapping[str, Callable[[bytes, str, DocumentOptions], Document]] = {
     "tsv": parse_tsv,
     "srt": parse_srt,
     "md": parse_markdown,
+    "docx": parse_docx,
+    "odt": parse_odt,
+    "pptx": parse_pptx,
+    "odp": parse_odp,
 }
 
 
@@ -42,7 +55,7 @@ def format_of(name: str) -> str | None:
     return next((format for format, endings in FORMATS.items() if lower.endswith(endings)), None)
 
 
-def parse_document(data: bytes, format: str, name: str, options: DocumentOptions) -> Document:
+def parse_document(data: bytes, format: str, name: str, options: DocumentOptions) -> AnyDocument:
     """Find the segments of a file.
 
     :param format: one of `FORMATS`. name: of the file, for messages.

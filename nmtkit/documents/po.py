@@ -8,7 +8,15 @@ from typing import NamedTuple
 
 from nmtkit.columns import columns
 from nmtkit.documents.accelerators import SIGNS
-from nmtkit.documents.document import Document, DocumentOptions, Edit, Segment, Write, syntax_of
+from nmtkit.documents.document import (
+    Document,
+    DocumentOptions,
+    Edit,
+    Segment,
+    Write,
+    other_languages,
+    syntax_of,
+)
 from nmtkit.documents.encoding import LINE, decode, newline_of
 from nmtkit.documents.po_strings import quote, unescape, wrap_again
 from nmtkit.errors import DataError
@@ -22,6 +30,7 @@ _KEYWORD = re.compile(r"[ \t]*(msgctxt|msgid_plural|msgid|msgstr)(?:\[([0-9]{1,3
 _CHARSET = re.compile(rb"charset=([\w.:-]{1,40})")
 _PLURALS = re.compile(r"nplurals\s*=\s*([0-9]{1,2})\s*;\s*plural\s*=\s*([^;\n]+)")
 _MARKER = re.compile(r"^X-Accelerator-Marker:\s*(\S)", re.MULTILINE)
+_LANGUAGE = re.compile(r"^Language:[ \t]*([A-Za-z]{2,3})(?![A-Za-z])", re.MULTILINE)
 _LONGEST = 85
 """Columns of a line that no tool writes if it divides strings; most divide at 80."""
 
@@ -55,11 +64,16 @@ class _Entry:
 
 
 class _Header(NamedTuple):
-    """What the header says: signs of accelerators, number of plural forms, and the singular's."""
+    """What the header says.
+
+    signs: of accelerators. forms: number of plural forms. singular: the form of 1.
+    language: of the translations, None if it does not say.
+    """
 
     signs: str
     forms: int
     singular: int
+    language: str | None
 
 
 def parse_po(data: bytes, name: str, options: DocumentOptions) -> Document:
@@ -74,7 +88,8 @@ def parse_po(data: bytes, name: str, options: DocumentOptions) -> Document:
     header = _header(entries)
     writer = _Writer(text, newline_of(text), _has_short_lines(entries, text), options)
     segments = [segment for entry in entries for segment in writer.segments(entry, header)]
-    return Document(text, encoding, segments)
+    warnings = [(1, one) for one in other_languages(options, None, header.language)]
+    return Document(text, encoding, segments, warnings)
 
 
 class _Parser:
@@ -179,7 +194,10 @@ def _header(entries: Sequence[_Entry]) -> _Header:
             singular = 0
     if forms == 1:
         singular = -1  # all numbers have the form of the plural
-    return _Header(marker[1] if marker else SIGNS, max(forms, 1), singular)
+    language = _LANGUAGE.search(header)
+    return _Header(
+        marker[1] if marker else SIGNS, max(forms, 1), singular, language[1] if language else None
+    )
 
 
 class _Writer:

@@ -39,7 +39,7 @@ _NUMBER = re.compile(r"\s*[0-9]+\s*\Z")
 _POSITION = re.compile(r"(?:\{\\[^{}]*\})+")
 _CONTINUED = "<?subtitle?>"
 _ENDED = re.compile(
-    rf"(?!…)[{SENTENCE_SIGNS}{UNSPACED_SIGNS}{WIDE_STOP}:;♪\])]"
+    rf"(?!…|(?<=\.\.)\.)[{SENTENCE_SIGNS}{UNSPACED_SIGNS}{WIDE_STOP}:;♪\])]"
     rf"[{QUOTES_BEHIND_SIGNS}{DIRECTION_MARKS}]*(?:</[^<>]*>)*\Z"
 )
 

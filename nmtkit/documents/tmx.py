@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from nmtkit.documents.document import Document, DocumentOptions, Edit, Segment, Syntax
-from nmtkit.documents.xml_tree import Units, XmlElement, read_xml, walk, without_sections
+from nmtkit.documents.xml_tree import Units, Xml, XmlElement, read_xml, walk, without_sections
 from nmtkit.io.language_tags import best_matches
 
 _OPAQUE = frozenset(["seg", "header", "prop", "note"])
@@ -18,7 +18,21 @@ def parse_tmx(data: bytes, name: str, options: DocumentOptions) -> Document:
     """
     xml = read_xml(data, name, "TMX", _OPAQUE)
     segments = list(_Variants(xml, options).segments())
-    return Document(xml.text, xml.encoding, segments, references=True)
+    warnings = [] if segments else list(_other_languages(xml, options.src_language))
+    return Document(xml.text, xml.encoding, segments, warnings, references=True)
+
+
+def _other_languages(xml: Xml, language: str) -> Iterator[tuple[int, str]]:
+    """Yield a warning if no variant of a memory is in the source language."""
+    variants = [element for element in walk(xml.root) if element.name == "tuv"]
+    tags = list(dict.fromkeys(filter(None, map(_tag, variants))))
+    if tags and not best_matches(language, tags):
+        yield 1, f"no unit has {language}; the languages are {', '.join(tags[:10])[:200]}"
+
+
+def _tag(variant: XmlElement) -> str:
+    """Return the language of a variant, empty if it names none."""
+    return variant.get("xml:lang") or variant.get("lang") or ""
 
 
 class _Variants(Units):
@@ -32,7 +46,7 @@ class _Variants(Units):
 
     def _unit(self, unit: XmlElement) -> Iterator[Segment]:
         variants = [child for child in unit.children if child.name == "tuv"]
-        tags = [tuv.get("xml:lang") or tuv.get("lang") or "" for tuv in variants]
+        tags = list(map(_tag, variants))
         source = best_matches(self._options.src_language, tags)[:1]
         target = best_matches(self._options.tgt_language, tags)[:1]
         if not source or source == target:

@@ -14,6 +14,7 @@ from nmtkit.documents.document import (
     Segment,
     Syntax,
     Write,
+    other_languages,
     syntax_of,
 )
 from nmtkit.documents.po_strings import wrap_again
@@ -50,13 +51,30 @@ def parse_xliff(data: bytes, name: str, options: DocumentOptions) -> Document:
     xml = read_xml(data, name, "XLIFF", _OPAQUE)
     is_second = (xml.root.get("version") or "").startswith("2")
     writer = _Second(xml, options) if is_second else _First(xml, options)
-    return Document(xml.text, xml.encoding, list(writer.segments()), references=True)
+    warnings = writer.other_languages()
+    return Document(xml.text, xml.encoding, list(writer.segments()), warnings, references=True)
 
 
 class _Units(Units):
-    """What both versions share; review_states: of targets that a person has still to look at."""
+    """What both versions share.
+
+    review_states: of targets that a person has still to look at.
+    languages: the element that names the languages, and its attributes of source and target.
+    """
 
     review_states: ClassVar[frozenset[str]] = frozenset()
+    languages: ClassVar[tuple[str, str, str]]
+
+    def other_languages(self) -> list[tuple[int, str]]:
+        """Return each warning of `other_languages`, with the line where it is first true."""
+        name, source, target = self.languages
+        lines: dict[str, int] = {}
+        for element in walk(self._xml.root):
+            if element.name == name:
+                found = other_languages(self._options, element.get(source), element.get(target))
+                for warning in found:
+                    lines.setdefault(warning, self._lines.line(element.start))
+        return [(line, warning) for warning, line in lines.items()]
 
     def _needs_translation(
         self, source: XmlElement, target: XmlElement | None, state: str | None
@@ -133,6 +151,7 @@ class _First(_Units):
     """XLIFF 1.0 to 1.2: a unit has a source and a target."""
 
     review_states = _REVIEW_STATES_1
+    languages = ("file", "source-language", "target-language")
 
     def segments(self) -> Iterator[Segment]:
         """Yield the segments of the units that need a translation."""
@@ -187,6 +206,7 @@ class _Second(_Units):
     """XLIFF 2.0 to 2.2: a unit has segments, which have the state."""
 
     review_states = _REVIEW_STATES_2
+    languages = ("xliff", "srcLang", "trgLang")
 
     def segments(self) -> Iterator[Segment]:
         """Yield the segments of the units that need a translation."""

@@ -1,7 +1,7 @@
 """The elements of an XML file and where they stand in it."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from xml.sax.saxutils import escape
 
@@ -18,7 +18,7 @@ _HEAD = 100_000
 """Characters in which a document type is looked for."""
 
 
-@dataclass
+@dataclass(slots=True)
 class XmlElement:
     """An element of a file.
 
@@ -77,12 +77,24 @@ class Xml:
 
 
 def read_xml(data: bytes, name: str, kind: str, opaque: frozenset[str]) -> Xml:
-    """Return the elements of an XML file.
+    """Return the elements of an XML file with a certain root.
 
     :param kind: the format, such as "XLIFF", whose root is `<xliff>`.
+    :raises DataError: the root is another, or see `read_elements`.
+    """
+    xml = read_elements(data, name, kind, opaque)
+    if xml.root.name != kind.lower():
+        raise DataError(f"{name}: the document is <{xml.root.name[:50]}>, not <{kind.lower()}>")
+    return xml
+
+
+def read_elements(data: bytes, name: str, kind: str, opaque: frozenset[str]) -> Xml:
+    """Return the elements of an XML file.
+
+    :param kind: the format, for messages.
     :param opaque: elements whose contents are not looked at.
-    :raises DataError: the file is not well-formed, has another root, declares entities or refers to
-        other files, or its encoding cannot be read.
+    :raises DataError: the file is not well-formed, declares entities or refers to other files, or
+        its encoding cannot be read.
     """
     reader: XmlReader[None] = XmlReader(name, kind)
     for start in range(0, max(len(data), 1), 1 << 16):
@@ -93,10 +105,7 @@ def read_xml(data: bytes, name: str, kind: str, opaque: frozenset[str]) -> Xml:
     text, encoding = decode(data, name, declared)
     if _DOCUMENT_TYPE.search(text, 0, _HEAD):
         raise DataError(f"{name}: its document type has declarations; remove them from the file")
-    root = _tree(text, name, opaque)
-    if root.name != kind.lower():
-        raise DataError(f"{name}: the document is <{root.name[:50]}>, not <{kind.lower()}>")
-    return Xml(text, encoding, root)
+    return Xml(text, encoding, _tree(text, name, opaque))
 
 
 def without_sections(source: str) -> str:
@@ -163,6 +172,17 @@ def walk(root: XmlElement) -> Iterator[XmlElement]:
         element = waiting.pop()
         yield element
         waiting += reversed(element.children)
+
+
+def find_outermost(root: XmlElement, names: Collection[str]) -> Iterator[XmlElement]:
+    """Yield the elements of some names within an element, but none within another of them."""
+    waiting = root.children[::-1]
+    while waiting:
+        element = waiting.pop()
+        if element.name in names:
+            yield element
+        else:
+            waiting += reversed(element.children)
 
 
 def without_attribute(tag: str, name: str) -> str:

@@ -15,10 +15,10 @@ from itertools import islice
 from typing import NamedTuple
 
 from nmtkit.documents.accelerators import Accelerator, put_accelerator, remove_accelerator
-from nmtkit.documents.document import Document, DocumentOptions, Edit, Segment, Syntax
+from nmtkit.documents.document import DocumentOptions, Edit, Segment, Syntax
 from nmtkit.documents.formats import FORMATS as FORMATS
+from nmtkit.documents.formats import AnyDocument, parse_document
 from nmtkit.documents.formats import format_of as format_of
-from nmtkit.documents.formats import parse_document
 from nmtkit.documents.inline import parse_segment
 from nmtkit.documents.markdown_emphasis import with_visible_emphasis
 from nmtkit.documents.markdown_inline import EMPHASIS
@@ -42,7 +42,8 @@ class TranslatedDocument:
     """A file that has been translated.
 
     data: its bytes. segments: number of its segments. warnings: of what was not translated, or
-    could not be put in its place, each with the number of the line.
+    could not be put in its place, each with the number of the line; in an office file, that of the
+    paragraph.
     """
 
     data: bytes
@@ -67,7 +68,8 @@ def translate_document(
     """Translate the texts of a file, and keep everything else byte for byte.
 
     :param data: the bytes of the file.
-    :param format: "html", "po", "xliff", "tmx", "tsv", "srt" or "md".
+    :param format: "html", "po", "xliff", "tmx", "tsv", "srt", "md", "docx", "odt", "pptx" or
+        "odp".
     :param translator: of the models; without attention, words are taken to be in the order of the
         source.
     :param name: of the file, for messages.
@@ -122,7 +124,7 @@ class _DocumentTranslator:
 
     def __init__(
         self,
-        document: Document,
+        document: AnyDocument,
         translator: Translator,
         keepers: _Keepers,
         options: DocumentOptions,

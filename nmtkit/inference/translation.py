@@ -17,6 +17,10 @@ from nmtkit.text.names import PLACEHOLDERS, unmask
 if TYPE_CHECKING:
     from nmtkit.inference.prefixes import LinePrefix
 
+MAX_SYMBOL_LOSS = 3.0
+"""Log p, natural, that a translation with all names and symbols of markup may have below the best
+one and still be preferred to it."""
+
 
 @dataclass(frozen=True)
 class Translation:
@@ -143,15 +147,20 @@ def complete_first(
 ) -> list[Hypothesis]:
     """Put hypotheses first that have each of some symbols as often as the source, in their order.
 
+    Hypotheses that are too unlikely stay behind the others: a model that is so sure has learned a
+    translation without some of the symbols.
+
+    :param hypotheses: the best one is the first.
     :param source: tokens of the source.
     :param symbols: placeholders of names, and symbols of markup, with their target ids.
     """
     wanted = {number: source.count(symbol) for symbol, number in symbols.items()}
 
-    def difference(hypothesis: Hypothesis) -> int:
-        return sum(abs(hypothesis.ids.count(i) - count) for i, count in wanted.items())
+    def rank(hypothesis: Hypothesis) -> tuple[bool, int]:
+        is_unlikely = hypothesis.score < hypotheses[0].score - MAX_SYMBOL_LOSS
+        return is_unlikely, sum(abs(hypothesis.ids.count(i) - n) for i, n in wanted.items())
 
-    return sorted(hypotheses, key=difference)
+    return sorted(hypotheses, key=rank)
 
 
 def _with_names(tokens: Sequence[str], names: Sequence[str]) -> list[str]:

@@ -25,7 +25,7 @@ ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
 MAX_LISTED = 8
 """Members that a message lists."""
 
-_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError)
+ZIP_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError)
 
 
 def open_members(
@@ -42,7 +42,7 @@ def open_members(
     members = [_member_of(archive, language, source) for language in languages]
     if members[0] is members[1]:
         raise _unsuitable(archive, source, f"one member for {' and '.join(languages)}")
-    names = [f"{source}:{_shown(member.filename)}" for member in members]
+    names = [f"{source}:{shown_member(member.filename)}" for member in members]
     sides = [_read(archive, *which, stack) for which in zip(members, names, strict=True)]
     return (names[0], names[1]), sides
 
@@ -56,7 +56,7 @@ def _open_archive(source: Source, stack: ExitStack) -> zipfile.ZipFile:
                 f"{source}: a zip file cannot be read from a pipe; write it to a file first"
             )
         return stack.enter_context(zipfile.ZipFile(stream))
-    except (*_DAMAGE, MemoryError) as error:
+    except (*ZIP_DAMAGE, MemoryError) as error:
         raise DataError(
             f"{source}: damaged or incomplete zip file; fetch or make it again"
         ) from error
@@ -80,7 +80,7 @@ def _member_of(archive: zipfile.ZipFile, language: str, source: Source) -> zipfi
 
 
 def _unsuitable(archive: zipfile.ZipFile, source: Source, what: str) -> DataError:
-    names = [_shown(name) for name in archive.namelist()]
+    names = [shown_member(name) for name in archive.namelist()]
     more = f" and {len(names) - MAX_LISTED:,} more" if len(names) > MAX_LISTED else ""
     listed = ", ".join(names[:MAX_LISTED]) or "none"
     return DataError(
@@ -88,7 +88,7 @@ def _unsuitable(archive: zipfile.ZipFile, source: Source, what: str) -> DataErro
     )
 
 
-def _shown(name: str) -> str:
+def shown_member(name: str) -> str:
     """Return the name of a member for messages: on one line, and not too long."""
     return repr(name)[1:-1][:100]
 
@@ -101,7 +101,7 @@ def _read(
         raise DataError(f"{name}: is encrypted; unpack it and give two files")
     try:
         stream = stack.enter_context(archive.open(member))
-    except (*_DAMAGE, RuntimeError) as error:
+    except (*ZIP_DAMAGE, RuntimeError) as error:
         raise _damaged(name) from error
     return _chunks(stream, name)
 
@@ -110,7 +110,7 @@ def _chunks(stream: IO[bytes], name: str) -> Iterator[bytes]:
     try:
         while chunk := stream.read(CHUNK):
             yield chunk
-    except _DAMAGE as error:
+    except ZIP_DAMAGE as error:
         raise _damaged(name) from error
 
 

@@ -141,7 +141,8 @@ def search_sentence(
         tokens = torch.tensor([[node.token for node in search.beam]])  # [1, k]
         readouts, states, _ = predict(models, tokens, states, source.encoded)
         eos = torch.full(tokens.shape, not search.eos_allowed)
-        mask = TokenMask(eos, settings.forbid_unk, repeats and repeats.forbidden())
+        forbidden = None if repeats is None else repeats.forbidden()
+        mask = TokenMask(eos, settings.forbid_unk, forbidden)
         count = expansions_per_sentence(settings)
         values, candidates = scorer.best_tokens(readouts, count, mask)  # [k, c]
         expansions = _expansions(search.beam, values.tolist(), candidates.tolist())

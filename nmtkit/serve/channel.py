@@ -25,7 +25,7 @@ class Channel:
 
     def __init__(self, socket: WebSocket) -> None:
         self._socket = socket
-        self._messages: asyncio.Queue[str | None] = asyncio.Queue(READ_AHEAD)
+        self._messages: asyncio.Queue[str] = asyncio.Queue(READ_AHEAD)
         self._sending = asyncio.Lock()
         self._reading: asyncio.Task[None] | None = None
         self.is_open = True
@@ -40,9 +40,6 @@ class Channel:
         assert self._reading is not None
         self._reading.cancel()
         await asyncio.gather(self._reading, return_exceptions=True)
-        if self.is_open:
-            self.is_open = False
-            await self._socket.close()
 
     async def _read(self) -> None:
         try:
@@ -70,9 +67,7 @@ class Channel:
                 if not reading.done():
                     reading.cancel()
                     return
-                text = reading.result()
-                assert text is not None
-                yield text
+                yield reading.result()
         finally:
             ended.cancel()
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from http import HTTPStatus
 from operator import itemgetter
 from typing import Any
 
@@ -191,9 +192,21 @@ class TimedConnection(LimitsWriting, H11Protocol):
 
 
 class TimedWebSocket(LimitsWriting, WebSocketsSansIOProtocol):
-    """Uvicorn's WebSocket, closed if its client does not read."""
+    """Uvicorn's WebSocket, closed if its handshake is not valid, or its client does not read."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take over a connection of HTTP, whose transport says when something waits."""
         super().connection_made(transport)
         self.watch_writing(self.transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Read the handshake, which is in the first data, or messages.
+
+        Uvicorn neither answers nor closes a connection whose handshake is not valid for the library
+        `websockets`: one with a body, or with a header of more than 8 KiB.
+        """
+        super().data_received(data)
+        if not self.handshake_initiated:
+            invalid = self.conn.reject(HTTPStatus.BAD_REQUEST, "The handshake is not valid.\n")
+            self.transport.write(b"".join(self.conn.data_to_send()) or invalid.serialize())
+            self.transport.close()

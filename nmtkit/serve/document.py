@@ -11,8 +11,9 @@ import sys
 from typing import Any
 
 from nmtkit.errors import DataError, is_out_of_memory
-from nmtkit.inference.document import FORMATS, format_of, translate_document
+from nmtkit.inference.document import format_of, translate_document
 from nmtkit.inference.translator import Translator
+from nmtkit.serve.lines import PLAIN, joined_text, split_text
 from nmtkit.text.sentences import find_sentences
 
 NICENESS = 10
@@ -20,14 +21,6 @@ NICENESS = 10
 
 MEMORY_FACTOR, MEMORY_ROOM = 40, 1 << 30
 """Memory that it may use, beside what it begins with: so many bytes for each byte, and so many."""
-
-PLAIN = ".txt"
-"""Ending of a file of lines."""
-
-
-def document_endings() -> list[str]:
-    """Return the endings of the files that can be translated."""
-    return sorted({PLAIN, *(ending for endings in FORMATS.values() for ending in endings)})
 
 
 def prepare_for_files(translator: Translator) -> None:
@@ -70,8 +63,6 @@ def _translate_lines(translator: Translator, data: bytes) -> bytes:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(f"the file is not UTF-8 (byte {error.start + 1}); convert it") from error
-    from nmtkit.serve.lines import joined_text, split_text
-
     lines, endings = split_text(text)
     texts = (n_best[0].text for n_best in translator.translate(lines))
     return joined_text(texts, endings).encode("utf-8")

@@ -1,23 +1,22 @@
 """Translated files, kept in memory for their client to fetch."""
 
+import asyncio
 import secrets
-import time
 from collections import OrderedDict
 from typing import NamedTuple
 
 KEPT_SECONDS = 600.0
-"""Time for which a file can be fetched."""
+"""Time for which a file is kept."""
 
 MAX_BYTES = 256 << 20
 """Bytes of all files that are kept; beyond, the oldest go."""
 
 
 class Download(NamedTuple):
-    """A file: its name, its content, and when it was made."""
+    """A file: its name and its content."""
 
     name: str
     data: bytes
-    made: float
 
 
 class Downloads:
@@ -28,23 +27,17 @@ class Downloads:
 
     def add(self, name: str, data: bytes) -> str:
         """Keep a file, and return its token."""
-        self._forget()
         token = secrets.token_urlsafe(24)
-        self._files[token] = Download(name, data, time.monotonic())
+        self._files[token] = Download(name, data)
+        asyncio.get_running_loop().call_later(KEPT_SECONDS, self._files.pop, token, None)
         while len(self._files) > 1 and self._bytes > MAX_BYTES:
             self._files.popitem(last=False)
         return token
 
     def get(self, token: str) -> Download | None:
         """Return the file of a token, or None if there is none any more."""
-        self._forget()
         return self._files.get(token)
 
     @property
     def _bytes(self) -> int:
         return sum(len(file.data) for file in self._files.values())
-
-    def _forget(self) -> None:
-        oldest = time.monotonic() - KEPT_SECONDS
-        for token in [t for t, file in self._files.items() if file.made < oldest]:
-            del self._files[token]

@@ -117,12 +117,6 @@ class Engine:
         return len(self._jobs) + self._files.requests
 
     @property
-    def endings(self) -> list[str]:
-        """Endings of the files that can be translated, `.txt` among them."""
-        found = [m.endings for m in self.pool.models.values() if m.endings]
-        return found[0] if found else [".txt"]
-
-    @property
     def waiting_lines(self) -> int:
         """Lines that wait for a worker, or for their model."""
         return self._scheduler.lines + sum(len(job.lines) for job in self._unloaded_jobs())
@@ -134,16 +128,13 @@ class Engine:
         task: Task,
         client: Hashable,
         prefixes: Sequence[str] | None = None,
-        seconds: float | None = None,
     ) -> Job:
-        """Begin to translate lines.
+        """Begin to translate lines, within the time limit, which includes the model's loading.
 
         :param pair: a pair of models, or a language twice: lines stay as they are.
         :param lines: of text; those without words have an empty translation.
         :param client: who asks; clients are served in turns.
         :param prefixes: the beginning of each translation.
-        :param seconds: time limit; by default that of requests. It includes the loading of the
-            model.
         :return: the job, whose results can be read; it ends when its reader stops reading.
         :raises RequestError: the queue is full.
         """
@@ -154,7 +145,7 @@ class Engine:
                 job.answer(index, empty_result(task, line))
             return job
         self._check_queue(job)
-        seconds = self._limits.seconds if seconds is None else seconds
+        seconds = self._limits.seconds
         timer = asyncio.get_running_loop().call_later(seconds, job.expire, seconds)
         self._jobs.add(job)
         model.jobs += 1
@@ -277,7 +268,6 @@ class Engine:
         except WorkerEnded:
             model.release(generation)
             return self._retry(piece, "its worker could not be started")
-        started = time.monotonic()
         is_alive = False
         try:
             answer = await work.worker.answer(_message(piece))
@@ -292,7 +282,6 @@ class Engine:
                 work.worker.writer.close()
             generation.give_back(work.worker if is_alive else None)
             model.release(generation)
-        self._learn(piece, answer.get("seconds", time.monotonic() - started))
         self._answer(piece, answer)
 
     async def _run_when_loaded(self, piece: ThePiece, model: ServedModel) -> None:
@@ -314,6 +303,7 @@ class Engine:
             pairs = list(zip(piece.lines, results, strict=True))  # all or none is answered
             for line, result in pairs:
                 line.request.answer(line.position, result)
+            self._learn(piece, answer["seconds"])
         elif not answer["is_bug"]:
             self._refuse(piece, answer["error"])
         else:

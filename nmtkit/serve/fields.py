@@ -186,10 +186,12 @@ async def _multipart(request: Request, maximum: int) -> Fields:
 def text_field(fields: Mapping[str, Any], name: str, default: str | None = None) -> str:
     """Return a field that is a string, without halves of surrogate pairs.
 
-    :param default: if it is missing; None: it must not be.
+    :param default: if it is missing or null; None: it must not be.
     :raises RequestError: it is missing or no string.
     """
-    value = fields.get(name, default)
+    value = fields.get(name)
+    if value is None:
+        value = default
     if value is None:
         raise RequestError(400, f"Invalid request: missing {name} parameter")
     if not isinstance(value, str):

@@ -45,7 +45,11 @@ class FileEngine:
         if self.requests >= MAX_REQUESTS:
             self._metrics.rejected.add("files")
             raise RequestError(503, "too many files are being translated; try again later", 30)
-        limit = self._time_limits.limit(self._seconds, "the file takes too long; send a part of it")
+        too_slow = (
+            f"the file was not translated within {self._seconds:g} seconds, with the time that it"
+            " waited for others; try again later, or send a part of it"
+        )
+        limit = self._time_limits.limit(self._seconds, too_slow)
         model.jobs += 1
         try:
             async with limit, self._places:

@@ -1,20 +1,28 @@
 """LibreTranslate's endpoints for files: one is sent, its translation fetched from an address."""
 
+import asyncio
 from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from nmtkit.documents.archive import sample_archive
 from nmtkit.documents.encoding import beginning
+from nmtkit.documents.formats import FORMATS
 from nmtkit.documents.html_encoding import declared_encoding
+from nmtkit.io.moses_zip import ZIP_MAGIC
 from nmtkit.serve.downloads import Downloads
 from nmtkit.serve.errors import RequestError
 from nmtkit.serve.fields import Upload, text_field
 from nmtkit.serve.json_response import ASCIIResponse
-from nmtkit.serve.languages import load_identifier
+from nmtkit.serve.languages import AUTO, load_identifier
+from nmtkit.serve.lines import PLAIN
 from nmtkit.serve.service import Service, while_connected
 from nmtkit.serve.task import Task
+
+ENDINGS = tuple(sorted({PLAIN, *(ending for some in FORMATS.values() for ending in some)}))
+"""Endings of the names of files that can be translated."""
 
 MAX_NAME = 100
 """Characters of the name of a file that are kept."""
@@ -57,14 +65,15 @@ class Files:
         if len(upload.data) > service.limits.file:
             raise RequestError(413, f"the file has more than {service.limits.file} bytes")
         name = safe_name(upload.name)
-        if not name.lower().endswith(tuple(service.engine.endings)):
-            endings = ", ".join(service.engine.endings)
+        if not name.lower().endswith(ENDINGS):
             raise RequestError(
-                400, f"Invalid request: the file's name must end in one of {endings}"
+                400, f"Invalid request: the file's name must end in one of {', '.join(ENDINGS)}"
             )
-        sample, markup = _sample(name.lower(), upload.data)
         source, target = text_field(fields, "source"), text_field(fields, "target")
         await load_identifier(source)
+        sample, markup = "", None
+        if source.lower() == AUTO:
+            sample, markup = await asyncio.to_thread(_sample, name.lower(), upload.data)
         (pair, _) = service.languages.pair(source, target, sample, markup)
         task = service.task(fields, Task())
         request.state.note = {"bytes": len(upload.data)}
@@ -91,6 +100,8 @@ def _sample(name: str, data: bytes) -> tuple[str, str | None]:
 
     :param name: of the file, in small letters.
     """
+    if data.startswith(ZIP_MAGIC):
+        return sample_archive(data, SAMPLE), "xml"
     if name.endswith(HTML):
         return beginning(data, SAMPLE, declared_encoding(data)), "html"
     return beginning(data, SAMPLE), "xml" if name.endswith(XML) else None

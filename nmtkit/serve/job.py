@@ -9,6 +9,7 @@ from nmtkit.serve.errors import JobCancelled, RequestError
 from nmtkit.serve.task import Task
 
 LineResult = dict[str, Any]
+"""What clients learn about a line: see `piece.line_result`."""
 
 Pair = tuple[str, str]
 """Source and target language."""

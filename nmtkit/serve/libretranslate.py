@@ -14,6 +14,7 @@ from starlette.routing import Route
 
 from nmtkit.serve.errors import RequestError
 from nmtkit.serve.fields import Fields, clean, number_field, text_field
+from nmtkit.serve.files import ENDINGS
 from nmtkit.serve.job import LineResult, Pair
 from nmtkit.serve.json_response import ASCIIResponse
 from nmtkit.serve.languages import (
@@ -33,9 +34,6 @@ FRONTEND_TIMEOUT = 500
 
 Translated = tuple[str, list[str], list[LineResult]]
 """A translation, others, and the results of its lines."""
-
-PAGE = ".html"
-"""Ending of files of HTML."""
 
 _BLOCK = re.compile(
     r"<(?:p|div|h[1-6]|li|ul|ol|dl|dt|dd|table|tr|td|th|section|article|blockquote|pre|body)\b",
@@ -95,7 +93,7 @@ class LibreTranslate:
         works = []
         async with asyncio.TaskGroup() as group:
             for number, (text, pair) in enumerate(zip(texts, pairs, strict=True)):
-                if self._is_page(text, task):
+                if _is_page(text, task):
                     pages.setdefault(pair, []).append(number)
                 else:
                     work = self._translated_text(text, pair, task, client)
@@ -109,11 +107,6 @@ class LibreTranslate:
             for number, result in zip(numbers, work.result(), strict=True)
         }
         return [found[number] for number in range(len(texts))]
-
-    def _is_page(self, text: str, task: Task) -> bool:
-        """Return whether a text has paragraphs and the like, which are no lines."""
-        is_page = task.markup == "html" and _BLOCK.search(text) is not None
-        return is_page and PAGE in self._service.engine.endings
 
     async def _translated_text(
         self, text: str, pair: Pair, task: Task, client: str
@@ -131,7 +124,7 @@ class LibreTranslate:
         A byte order mark says that they are in UTF-8, whatever they declare.
         """
         contents = [BOM_UTF8 + text.encode("utf-8") for text in texts]
-        found = await self._service.engine.translate_files(pair, f"page{PAGE}", contents, task)
+        found = await self._service.engine.translate_files(pair, "page.html", contents, task)
         return [(page.removeprefix(BOM_UTF8).decode("utf-8", "replace"), [], []) for page in found]
 
     async def detect(self, request: Request) -> Response:
@@ -167,9 +160,14 @@ class LibreTranslate:
                     "target": {"code": target, "name": name_of(target)},
                 },
                 "suggestions": False,
-                "supportedFilesFormat": service.engine.endings,
+                "supportedFilesFormat": ENDINGS,
             }
         )
+
+
+def _is_page(text: str, task: Task) -> bool:
+    """Return whether a text has paragraphs and the like, which are no lines."""
+    return task.markup == "html" and _BLOCK.search(text) is not None
 
 
 def _texts(fields: Fields) -> tuple[list[str], bool]:

@@ -2,6 +2,9 @@
 
 from collections.abc import Iterable
 
+PLAIN = ".txt"
+"""Ending of the name of a file of lines."""
+
 
 def split_text(text: str) -> tuple[list[str], list[str]]:
     r"""Return the lines of a text, and what ends each: `\n`, `\r\n`, or nothing at the end."""

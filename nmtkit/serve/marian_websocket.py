@@ -57,8 +57,8 @@ class MarianWebSocket:
         self, channel: Channel, text: str, fields: dict[str, str], task: Task, client: str
     ) -> str:
         """Return the translations of the lines of a message."""
-        lines, endings = split_text(text)
         self._service.check_size([text], count_lines(text))
+        lines, endings = split_text(text)
         pair = await pair_of_query(self._service, fields, text)
         job = self._service.engine.submit(pair, lines, task, client)
         results = await results_while_open(channel, job)

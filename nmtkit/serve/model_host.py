@@ -147,14 +147,11 @@ class ModelHost:
 
     def facts(self) -> dict[str, Any]:
         """Return facts on the model for the server."""
-        from nmtkit.serve.document import document_endings
-
         models: list[Any] = [member.model for member in self._ensemble.members]
         return {
             "parameters": sum(p.numel() for model in models for p in model.parameters()),
             "seconds": round(self._seconds, 3),
             "forks": self._forks,
-            "endings": document_endings(),
         }
 
     def run(self) -> None:

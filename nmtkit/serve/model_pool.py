@@ -36,13 +36,18 @@ class Generation:
         self._idle: list[Worker] = []
 
     async def take_worker(self) -> Worker:
-        """Return an idle worker, or a new one.
+        """Return an idle worker that was not killed meanwhile, or a new one.
 
         :raises WorkerEnded: the host has ended.
         """
         self.pieces += 1
+        while self._idle:
+            worker = self._idle.pop()
+            if not worker.has_ended:
+                return worker
+            worker.writer.close()
         try:
-            return self._idle.pop() if self._idle else await self.process.new_worker()
+            return await self.process.new_worker()
         except BaseException:
             self.pieces -= 1
             raise
@@ -108,7 +113,6 @@ class ServedModel:
         self.loads = 0
         self.failure: str | None = None
         self._failed = 0.0
-        self.endings: list[str] = []
         self._settings, self._journal = settings, journal
         self._loading: asyncio.Task[None] | None = None
         self._seen: object = None
@@ -184,7 +188,6 @@ class ServedModel:
         self.failure = None
         self.loads += 1
         old, self.current = self.current, Generation(process, settings)
-        self.endings = process.facts.pop("endings")
         self._journal.write("model_loaded", model=self.name, load=self.loads, **process.facts)
         watch = asyncio.create_task(self._watch_host(self.current))
         self._ending.add(watch)

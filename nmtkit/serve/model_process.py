@@ -40,6 +40,11 @@ class Worker(NamedTuple):
     pid: int
     host: "ModelProcess"
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the worker, which has nothing to do, is known to have ended."""
+        return self.reader.at_eof()
+
     def kill(self) -> None:
         """Let the host kill the worker, whatever it does; a thread goes on to its answer."""
         self.host.kill_worker(self)

@@ -38,6 +38,11 @@ def _field(schema: Schema, text: str) -> Schema:
     return {**schema, "description": text}
 
 
+def _or_list(schema: Schema) -> Schema:
+    """Return the schema of what belongs to a text, or to each text of a list."""
+    return {"anyOf": [schema, {"type": "array", "items": schema}]}
+
+
 def _object(required: tuple[str, ...] = (), **properties: Schema) -> Schema:
     return {"type": "object", "properties": properties, "required": list(required)}
 
@@ -46,18 +51,19 @@ KEY = _field(TEXT, "A key, if the server needs one.")
 SOURCE = _field(TEXT, "Language of the text, or `auto`.")
 TARGET = _field(TEXT, "Language of the translation.")
 LANGUAGE = _object(code=TEXT, name=TEXT, targets=TEXTS)
+GLOSSARY = _field(TEXT, "Name of a glossary of the server.")
 DETECTION = _object(language=TEXT, confidence=_field({"type": "number"}, "In percent."))
 
 TRANSLATE = _object(
     ("q", "source", "target"),
-    q=_field({"oneOf": [TEXT, TEXTS]}, "A text, or a list of texts. Each line is a sentence."),
+    q=_field(_or_list(TEXT), "A text, or a list of texts. Each line is a sentence."),
     source=SOURCE,
     target=TARGET,
     format=_field({**TEXT, "enum": ["text", "html", "xml"]}, "With markup, tags are kept."),
     alternatives=_field(
         {**NUMBER, "maximum": Limits().alternatives}, "How many further translations to give."
     ),
-    glossary=_field(TEXT, "Name of a glossary of the server."),
+    glossary=GLOSSARY,
     terms=_field(
         {"type": "array", "items": {**TEXTS, "minItems": 2, "maxItems": 2}},
         "Pairs of a term and its translations, separated by `|`.",
@@ -67,11 +73,16 @@ TRANSLATE = _object(
 )
 
 TRANSLATED = _object(
-    translatedText={"oneOf": [TEXT, TEXTS]},
-    detectedLanguage=_field(DETECTION, "With source `auto`; a list if `q` is one."),
-    alternatives=_field(TEXTS, "If asked for; a list of lists if `q` is a list."),
-    confidence=_field({"type": "number"}, "If asked for: of the most doubtful line."),
-    missingTerms=_field(TEXTS, "Terms whose translations it lacks."),
+    translatedText=_or_list(TEXT),
+    detectedLanguage=_field(_or_list(DETECTION), "With source `auto`; a list if `q` is one."),
+    alternatives=_field(_or_list(TEXTS), "If asked for; a list of lists if `q` is a list."),
+    confidence=_field(
+        _or_list({"type": ["number", "null"]}),
+        "If asked for: of the most doubtful line, or null; a list if `q` is one.",
+    ),
+    missingTerms=_field(
+        _or_list(TEXTS), "Terms whose translations it lacks; a list of lists if `q` is a list."
+    ),
 )
 
 FILE = _object(
@@ -79,6 +90,7 @@ FILE = _object(
     file={"type": "string", "format": "binary"},
     source=SOURCE,
     target=TARGET,
+    glossary=GLOSSARY,
     api_key=KEY,
 )
 

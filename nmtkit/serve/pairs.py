@@ -73,13 +73,13 @@ def _split(pair: str) -> Pair:
     Scripts and regions have a capital: they belong to the language before them.
     """
     parts = pair.split("-")
-    cuts = [n for n in range(1, len(parts)) if parts[n].islower() and parts[n].isalpha()]
-    if len(cuts) != 1:
+    starts = [n for n, part in enumerate(parts) if part.islower() and part.isalpha()]
+    if len(starts) != 2 or starts[0] > 0:
         raise ConfigError(
             f"--pair {pair}: not two languages such as en-fr or en-pt-BR, the code of each in small"
             " letters"
         )
-    return "-".join(parts[: cuts[0]]), "-".join(parts[cuts[0] :])
+    return "-".join(parts[: starts[1]]), "-".join(parts[starts[1] :])
 
 
 def named_files(options: Iterable[str]) -> dict[str, Path]:

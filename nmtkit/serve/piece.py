@@ -10,6 +10,7 @@ from nmtkit.errors import ConfigError, DataError, ModelError
 from nmtkit.inference.markup_translator import MarkupTranslator, read_patterns
 from nmtkit.inference.translation import Translation
 from nmtkit.inference.translator import Translator
+from nmtkit.serve.job import LineResult
 from nmtkit.serve.task import Task, TermPairs
 from nmtkit.text.glossary import Glossary, Term
 from nmtkit.text.glossary_file import parse_term
@@ -17,9 +18,6 @@ from nmtkit.text.markers import HYPHEN
 from nmtkit.text.markup_offsets import offsets_in_markup
 from nmtkit.text.markup_pieces import Markup
 from nmtkit.text.pipeline import TextPipeline
-
-LineResult = dict[str, Any]
-"""What clients learn about a line: see `line_result`."""
 
 MAX_KEPT = 32
 """Translators with terms of a request that are kept, as one who types sends the same terms."""

@@ -4,6 +4,7 @@ import math
 import time
 from collections import OrderedDict
 from collections.abc import Hashable
+from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from nmtkit.serve.errors import RequestError
 
@@ -12,6 +13,17 @@ MAX_CLIENTS = 10_000
 
 ROUNDING = 1e-6
 """Share of a permission that may be missing: sums of times are rounded."""
+
+
+def network_of(address: str) -> str:
+    """Return the network that a client has by its address: with IPv6 it has 2^64 addresses."""
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(found, IPv4Address) or found.ipv4_mapped is not None:
+        return address
+    return f"{IPv6Address(int(found) >> 64 << 64)}/64"
 
 
 class RateLimit:

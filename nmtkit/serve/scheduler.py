@@ -1,6 +1,7 @@
 """Who is served next: lines of like tasks in pieces, fairly among clients and their requests.
 
-Lines wait in queues, one for each model and task, because only those are searched together. A piece
+Lines wait in queues, one for each model and task, because only those are searched together. The
+next piece is of a queue with the client who has waited longest, however many queues others have. It
 takes one line of each client in turn, and of each of a client's requests in turn, until it is worth
 `PIECE_SECONDS`. So a book is translated a few lines at a time, and a sentence that comes later is
 in the next piece. A line that is worth more is a piece of its own. First lines of many requests may
@@ -77,6 +78,10 @@ class Turns(Generic[Item]):
         self._clients: OrderedDict[Hashable, OrderedDict[int, deque[Waiting[Item]]]] = OrderedDict()
         self.lines = 0
 
+    def has(self, client: Hashable) -> bool:
+        """Return whether lines of a client are here."""
+        return client in self._clients
+
     def put(self, line: Waiting[Item], first: bool = False) -> None:
         """Add a line to those of its request.
 
@@ -97,35 +102,33 @@ class Turns(Generic[Item]):
         taken: list[Waiting[Item]] = []
         requests: set[int] = set()
         size = 0
-        passed = 0
-        while len(taken) < max_lines and passed < len(self._clients):
+        passed: OrderedDict[Hashable, OrderedDict[int, deque[Waiting[Item]]]] = OrderedDict()
+        while self._clients and len(taken) < max_lines:
             line = self._next()
             limit = max_size if id(line.request) in requests else max(max_size, crowd_size)
-            fits = not taken or (size + line.size <= limit and not line.alone)
-            if not fits:
-                self._advance(took=False)
-                passed += 1
+            if taken and (line.alone or size + line.size > limit):
+                client, waiting = self._clients.popitem(last=False)
+                passed[client] = waiting
                 continue
-            self._advance(took=True)
-            passed = 0
+            self._take_next()
             requests.add(id(line.request))
             taken.append(line)
             size += line.size
             if line.alone:
                 break
+        self._clients = passed | self._clients  # so that these lines are the first next time
         return taken
 
     def _next(self) -> Waiting[Item]:
         requests = next(iter(self._clients.values()))
         return next(iter(requests.values()))[0]
 
-    def _advance(self, took: bool) -> None:
+    def _take_next(self) -> None:
         """Let the next client, and the next request of this one, have their turn."""
         client, requests = next(iter(self._clients.items()))
         number, lines = next(iter(requests.items()))
-        if took:
-            lines.popleft()
-            self.lines -= 1
+        lines.popleft()
+        self.lines -= 1
         requests.move_to_end(number)
         if not lines:
             del requests[number]
@@ -134,7 +137,7 @@ class Turns(Generic[Item]):
             del self._clients[client]
 
     def remove(self, request: Item) -> list[Waiting[Item]]:
-        """Remove the lines of a request that still wait."""
+        """Remove the lines of a request that still wait, and return them."""
         requests = self._clients.get(request.client, OrderedDict())
         lines = requests.pop(id(request), deque())
         if not requests:
@@ -148,47 +151,57 @@ class Scheduler(Generic[Key, Item]):
 
     def __init__(self) -> None:
         self._queues: OrderedDict[Key, Turns[Item]] = OrderedDict()
+        self._clients: OrderedDict[Hashable, int] = OrderedDict()
         self.lines = 0
         self.size = 0
 
     def put(self, key: Key, line: Waiting[Item], first: bool = False) -> None:
         """Let a line wait; see `Turns.put`."""
         self._queues.setdefault(key, Turns()).put(line, first)
+        client = line.request.client
+        self._clients[client] = self._clients.get(client, 0) + 1
         self.lines += 1
         self.size += line.size
 
     def take(self, rates: "Rates[Key]", free: int) -> Piece[Key, Item] | None:
         """Take the next piece; None if nothing waits.
 
+        It is of a queue of the client who has waited longest, whose queues take turns.
+
         :param rates: speed of the models.
         :param free: workers that wait for a piece, this one included.
         """
-        key = next(iter(self._queues), None)
-        if key is None:
+        client = next(iter(self._clients), None)
+        if client is None:
             return None
+        key = next(key for key, turns in self._queues.items() if turns.has(client))
         turns = self._queues[key]
         share = max(-(-turns.lines // free), MIN_SHARE)
         sizes = rates.size(key), rates.size(key, CROWD_SECONDS)
         lines = turns.take(min(share, MAX_LINES), *sizes)
         self._queues.move_to_end(key)
-        if not turns.lines:
+        for line in lines:
+            self._clients.move_to_end(line.request.client)
+        return Piece(key, lines, self._forget(key, lines))
+
+    def remove(self, key: Key, request: Item) -> None:
+        """Remove the lines of a request that still wait."""
+        if key in self._queues:
+            self._forget(key, self._queues[key].remove(request))
+
+    def _forget(self, key: Key, lines: list[Waiting[Item]]) -> int:
+        """Count lines of a queue as waiting no more; return their characters."""
+        if not self._queues[key].lines:
             del self._queues[key]
+        for line in lines:
+            client = line.request.client
+            self._clients[client] -= 1
+            if not self._clients[client]:
+                del self._clients[client]
         size = sum(line.size for line in lines)
         self.lines -= len(lines)
         self.size -= size
-        return Piece(key, lines, size)
-
-    def remove(self, key: Key, request: Item) -> int:
-        """Remove the lines of a request that still wait; return their number."""
-        turns = self._queues.get(key)
-        if turns is None:
-            return 0
-        removed = turns.remove(request)
-        if not turns.lines:
-            del self._queues[key]
-        self.lines -= len(removed)
-        self.size -= sum(line.size for line in removed)
-        return len(removed)
+        return size
 
 
 class Rates(Generic[Key]):

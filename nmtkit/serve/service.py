@@ -11,14 +11,13 @@ from starlette.requests import HTTPConnection, Request
 from nmtkit.serve.engine import Engine
 from nmtkit.serve.errors import JobCancelled, RequestError, stopping
 from nmtkit.serve.fields import Bodies, clean, flag_field, text_field
-from nmtkit.serve.job import Job, LineResult
 from nmtkit.serve.journal import Journal
 from nmtkit.serve.keys import Keys
 from nmtkit.serve.languages import Languages
 from nmtkit.serve.metrics import Metrics
 from nmtkit.serve.open_files import room_for_connections
 from nmtkit.serve.places import Places
-from nmtkit.serve.rates import RateLimit
+from nmtkit.serve.rates import RateLimit, network_of
 from nmtkit.serve.settings import ServerSettings
 from nmtkit.serve.task import Markup, Task, TermPairs
 
@@ -104,26 +103,33 @@ class Service:
         :raises RequestError: a key is missing or wrong, the client asks too often, or the server
             is stopping.
         """
-        address = connection.client.host if connection.client else "local"
-        client = f"address {address}"
         if self.is_draining:
             raise stopping()
-        if self._keys is not None:
-            key = fields.get("api_key") or _bearer(connection)
-            if not isinstance(key, str) or not key:
-                self._rates.check(client)
-                raise RequestError(403, "this server needs a key: the field api_key")
-            owner = self._keys.owner(key)
-            if owner is None:
-                self._rates.check(client)
-                raise RequestError(403, "Invalid API key")
-            client = f"key {owner}"
+        client, refusal = self._identify(connection, fields)
         try:
             self._rates.check(client)
         except RequestError:
             self.metrics.rejected.add("rate")
             raise
+        if refusal is not None:
+            raise RequestError(403, refusal)
         return client
+
+    def _identify(
+        self, connection: HTTPConnection, fields: Mapping[str, Any]
+    ) -> tuple[str, str | None]:
+        """Return who asks, and why nothing is done for them, or None if they may ask."""
+        address = connection.client.host if connection.client else "local"
+        client = f"address {network_of(address)}"
+        if self._keys is None:
+            return client, None
+        key = fields.get("api_key") or _bearer(connection)
+        if not isinstance(key, str) or not key:
+            return client, "this server needs a key: the field api_key"
+        owner = self._keys.owner(key)
+        if owner is None:
+            return client, "Invalid API key"
+        return f"key {owner}", None
 
     def check_size(self, texts: Iterable[str], lines: int) -> None:
         """Raise RequestError if a request has too many characters or lines."""
@@ -171,18 +177,10 @@ class Service:
 
         :raises RequestError: there is no such format.
         """
-        value = text_field(fields, name, "") if fields.get(name) is not None else ""
+        value = text_field(fields, name, "")
         if value not in MARKUPS:
             raise RequestError(400, f"{value[:MAX_NAME]} format is not supported")
         return MARKUPS[value]
-
-    async def results(self, request: Request, job: Job) -> list[LineResult]:
-        """Return the results of a job, which is cancelled when the client of a request leaves.
-
-        :raises RequestError: the job has failed.
-        :raises JobCancelled: the client has left.
-        """
-        return await while_connected(request, job.all_results())
 
 
 async def while_connected(request: Request, work: Coroutine[Any, Any, Result]) -> Result:

@@ -87,7 +87,7 @@ class Connection:
             number = _id(message.get("id"))
             if number in self._tasks:
                 raise RequestError(400, "a request with this id is at work; give another id")
-            slot = text_field(message, "slot", "") if "slot" in message else None
+            slot = text_field(message, "slot") if message.get("slot") is not None else None
             if slot is not None and slot in self._slots:
                 await self._cancel(self._slots.pop(slot))
             if len(self._tasks) >= MAX_OPEN:
@@ -143,13 +143,14 @@ class Connection:
         text = text_field(message, "text")
         task = Task(details=True, markup=service.markup(message, "markup"))
         task = service.task(message, task)
+        prefix = text_field(message, "prefix", "")
+        service.check_size([text, prefix], count_lines(text))
         lines, _ = split_text(text)
-        service.check_size([text], count_lines(text))
         source = text_field(message, "source")
         await load_identifier(source)
         target = text_field(message, "target")
         pair, language = service.languages.pair(source, target, text, task.markup)
-        prefixes = _prefixes(message, len(lines))
+        prefixes = _prefixes(prefix, len(lines))
         if prefixes is not None:
             _refuse_markup(task.markup)
         detected = {} if language is None else {"detected": language[0]}
@@ -191,11 +192,11 @@ def _refuse_markup(markup: str | None) -> None:
         )
 
 
-def _prefixes(message: dict[str, Any], count: int) -> list[str] | None:
+def _prefixes(text: str, count: int) -> list[str] | None:
     """Return the prefix of each line: the lines of the field, as many as there are."""
-    if message.get("prefix") in (None, ""):
+    if not text:
         return None
-    prefixes, _ = split_text(text_field(message, "prefix"))
+    prefixes, _ = split_text(text)
     if len(prefixes) > count:
         raise RequestError(400, f"the prefix has {len(prefixes)} lines, the text {count}")
     return prefixes + [""] * (count - len(prefixes))

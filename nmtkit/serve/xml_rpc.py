@@ -22,7 +22,7 @@ from nmtkit.serve.errors import RequestError
 from nmtkit.serve.fields import clean, number_field
 from nmtkit.serve.job import LineResult
 from nmtkit.serve.marian_websocket import pair_of_query
-from nmtkit.serve.service import Service
+from nmtkit.serve.service import Service, while_connected
 from nmtkit.serve.task import Task
 
 MAX_DEPTH = 20
@@ -33,9 +33,6 @@ MAX_VALUES = 1_000
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML cannot have."""
-
-_OPEN = object()
-"""Stands where a struct or an array begins, until it is complete."""
 
 
 class XmlRpc:
@@ -79,7 +76,7 @@ class XmlRpc:
         wants = {name for name in ("align", "word-align") if name in fields}
         task = Task(alternatives=max(n_best - 1, 0), details=bool(wants))
         job = service.engine.submit(pair, [text], task, client)
-        (result,) = await service.results(request, job)
+        (result,) = await while_connected(request, job.all_results())
         return _answer(text, result, wants, n_best)
 
 
@@ -177,14 +174,14 @@ def parse_call(body: bytes) -> tuple[str, list[Any]]:
 
 
 class _CallReader(XmlReader[Any]):
-    """Reads a `methodCall`. Values that are complete lie on a stack, and collect into others."""
+    """Reads a `methodCall`. Structs and arrays that are not complete lie on a stack."""
 
     def __init__(self) -> None:
         super().__init__("the call", "XML-RPC")
         self.method = ""
         self.is_call = False
         self.values: list[Any] = []
-        self._stack: list[tuple[object, list[Any], list[str]]] = []
+        self._stack: list[tuple[list[Any], list[str]]] = []
         self._path: list[str] = []
         self._text: list[str] = []
         self._typed = False
@@ -202,7 +199,7 @@ class _CallReader(XmlReader[Any]):
         if element == "value":
             self._typed = False
         if element in ("struct", "array"):
-            self._stack.append((_OPEN, [], []))
+            self._stack.append(([], []))
 
     def characters(self, data: str) -> None:
         """Take some text."""
@@ -215,9 +212,9 @@ class _CallReader(XmlReader[Any]):
         if element == "methodName":
             self.method = text.strip()
         elif element == "name" and self._stack:
-            self._stack[-1][2].append(text)
+            self._stack[-1][1].append(text)
         elif element in ("struct", "array") and self._stack:
-            _, values, names = self._stack.pop()
+            values, names = self._stack.pop()
             if element == "struct" and len(names) != len(values):
                 raise self.error("a struct with a member that has no name or no value")
             self._add(dict(zip(names, values, strict=True)) if element == "struct" else values)
@@ -229,7 +226,7 @@ class _CallReader(XmlReader[Any]):
         self._typed = element != "value"
 
     def _add(self, value: Any) -> None:
-        (self._stack[-1][1] if self._stack else self.values).append(value)
+        (self._stack[-1][0] if self._stack else self.values).append(value)
 
     def _converted(self, kind: str, text: str) -> Any:
         if kind == "string":

@@ -40,7 +40,7 @@ class CostGradient:
 
     def _loss(self, batch: Batch, task: GradientTask) -> torch.Tensor:
         """Return the cost of a batch, of drawn words and with guided attention if it is due."""
-        self.model.train(task.dropout)  # which decides about dropout alone
+        self.model.train(batch.dropout)  # which decides about dropout alone
         sampler = self.sampler if task.samples_words else None
         guide = self.guide._replace(weight=task.guidance) if self.guide and task.guidance else None
         return self.loss(batch.to(self.device)[:4], sampler, guide)

@@ -86,19 +86,19 @@ class CudaGraphs:
         """Add the gradient to that of the parameters; return the cost. Shape: []."""
         if task.samples_words and self._cost.sampler is not None:
             return self._cost(task)
-        self._cost.model.train(task.dropout)
         self._scale.fill_(task.scale)
         self._guidance.fill_(task.guidance)
         cost = torch.zeros([], device=self._cost.device)
         for batch in task.batches:
             if batch.lines:
-                cost += self._add(pad_batch(batch), task)
+                cost += self._add(batch, task)
         return cost
 
-    def _add(self, pairs: Sequence[Tensor], task: GradientTask) -> Tensor:
-        """Add the gradient of padded pairs in the host's memory; return the cost."""
-        guided = bool(task.guidance)
-        key = (*(tensor.shape for tensor in pairs[::2]), task.dropout, guided)
+    def _add(self, batch: Batch, task: GradientTask) -> Tensor:
+        """Add the gradient of a batch in the host's memory; return the cost."""
+        self._cost.model.train(batch.dropout)
+        pairs, guided = pad_batch(batch), bool(task.guidance)
+        key = (*(tensor.shape for tensor in pairs[::2]), batch.dropout, guided)
         if key not in self._seen:
             self._seen.add(key)
         elif key not in self._graphs and len(self._graphs) < self._most:

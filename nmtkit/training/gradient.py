@@ -86,7 +86,6 @@ class Gradient:
         signal: int | None,
         samples_words: bool = True,
         guidance: float = 0.0,
-        dropout: bool = True,
     ) -> Update:
         """Compute the summed gradient of some batches; if memory runs out, halve the batches.
 
@@ -94,14 +93,13 @@ class Gradient:
         :param signal: stop signal that this process has received.
         :param samples_words: whether to use the sampler, if there is one.
         :param guidance: weight of the links that guide the attention, if there are any.
-        :param dropout: whether to apply that of the model.
         """
         tokens = sum(batch.tokens for batch in batches)
         divisor = _loss_divisor(self.config.loss_reduction, batches, tokens)
         while True:
             try:
                 cost, norm, received = self._sum_over_ranks(
-                    GradientTask(batches, 1 / divisor, samples_words, guidance, dropout), signal
+                    GradientTask(batches, 1 / divisor, samples_words, guidance), signal
                 )
                 return Update(cost, tokens, norm, signal=received)
             except (RuntimeError, MemoryError) as error:

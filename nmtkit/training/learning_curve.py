@@ -111,6 +111,8 @@ def parse_point(line: str, where: str) -> TrainingPoint | ValidationPoint:
     try:
         row = parse_json(line)
         common = int(row["update"]), _number(row, "epoch"), _number(row, "seconds")
+        if not all(map(math.isfinite, common)):
+            raise ValueError("not the time of a training")
         if row["kind"] == "training":
             cost, speed = _number(row, "cost_per_token"), _number(row, "words_per_second")
             return TrainingPoint(*common, cost, speed)

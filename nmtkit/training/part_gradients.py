@@ -21,15 +21,13 @@ class GradientTask(NamedTuple):
     """Batches whose gradient is wanted.
 
     scale: factor of their cost in the gradient. samples_words: whether words are drawn for the
-    softmax, if there is a sampler. guidance: weight of the links that guide attention. dropout:
-    whether that of the model is applied.
+    softmax, if there is a sampler. guidance: weight of the links that guide attention.
     """
 
     batches: list[Batch]
     scale: float
     samples_words: bool
     guidance: float = 0.0
-    dropout: bool = True
 
 
 AddGradient = Callable[[GradientTask], Tensor]

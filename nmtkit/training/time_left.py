@@ -1,7 +1,5 @@
 """How far a training is, and how long it takes until the first of its limits."""
 
-import math
-
 from nmtkit.config import TrainingConfig
 from nmtkit.training.schedule import Schedule
 
@@ -26,7 +24,7 @@ def share_done(config: TrainingConfig, seconds: float, updates: int, epochs: flo
         (updates, last_update(config)),
         (epochs, config.max_epochs),
     )
-    shares = [used / limit for used, limit in limits if limit and math.isfinite(used)]
+    shares = [used / limit for used, limit in limits if limit]
     return min(max(shares), 1.0) if shares else None
 
 

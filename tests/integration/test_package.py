@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -87,6 +88,30 @@ def test_data_files_are_in_the_package() -> None:
     assert (package / "py.typed").is_file()
     names = {entry.name for entry in (package / "recipes").iterdir()}
     assert {"rnnsearch-30.toml", "rnnsearch-50.toml", "rnnsearch-modern.toml"} <= names
+
+
+def test_the_sdist_has_what_its_makefile_needs_and_no_downloads(tmp_path: Path) -> None:
+    pytest.importorskip("setuptools", "77")
+    needed = ["Makefile", "CONTRIBUTING.md", "mkdocs.yml", "constraints.txt"]
+    for name in [*needed, "MANIFEST.in", "pyproject.toml", "README.md", "LICENSE", "setup.py"]:
+        shutil.copy(ROOT / name, tmp_path)
+    for name in ("nmtkit/__init__.py", *(f"examples/a/{f}/b" for f in ("code", "data", "work"))):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text('__version__ = "1"\n')
+    command = [sys.executable, "setup.py", "-q", "egg_info"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    listed = (tmp_path / "nmtkit.egg-info/SOURCES.txt").read_text().splitlines()
+    assert set(needed) <= set(listed)
+    assert [name for name in listed if name.startswith("examples/")] == ["examples/a/code/b"]
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_the_lines_of_a_terminal_are_not_those_of_the_fault_runs() -> None:
+    command = ["make", "-n", "faults"]
+    for words, lines in ((command, "30000"), ([*command, "LINES=9"], "9")):
+        environment = {**os.environ, "LINES": "50"}
+        output = subprocess.check_output(words, cwd=ROOT, env=environment, text=True)
+        assert f"--lines {lines}\n" in output
 
 
 @pytest.mark.parametrize("name", nmtkit.__all__)

@@ -8,6 +8,8 @@ import polib
 import pytest
 from click.testing import Result
 
+from tests.unit.documents.office_files import body_of, members_of, run, word
+
 Nmtkit = Callable[..., Result]
 
 PAGE = """<!DOCTYPE html>\r
@@ -116,3 +118,17 @@ def test_wrong_use_gives_a_sentence(translate_file: Nmtkit) -> None:
     assert (
         "declares the entity" in translate_file("a", laughs, "--format", "xliff", status=1).stderr
     )
+
+
+def test_an_office_file_keeps_all_but_its_texts(translate_file: Nmtkit, tmp_path: Path) -> None:
+    output = tmp_path / "out.docx"
+    text = word(f"<w:p>{run('one ')}{run('two', 'b')}</w:p>")
+    assert not translate_file("a.docx", text, "--format", "auto", "-o", output).stdout
+    before, after = members_of(text), members_of(output.read_bytes())
+    assert [name for name in before if before[name] != after[name]] == ["word/document.xml"]
+    assert body_of(output.read_bytes()).count("<w:b/>") == 1
+    output.unlink()
+    for name, data in (("b.docx", b"x"), ("b.odt", text), ("b.docx", text[:90])):
+        result = translate_file(name, data, "--format", "auto", "-o", output, status=1)
+        assert result.stderr.count("\n") == 1 and name in result.stderr
+        assert not output.exists()

@@ -80,7 +80,8 @@ ROOMS = {
     | {"text", "io", "nmtkit"}
     | BASE,
     "serve": {"serve", "inference", "preprocessing.languages", "text", "io", "nmtkit"}
-    | {"documents.encoding", "documents.html_encoding", "parallel", "extras"}
+    | {"documents.archive", "documents.encoding", "documents.formats", "documents.html_encoding"}
+    | {"parallel", "extras"}
     | BASE,
     "cli": {"nmtkit", "posix", "cli", "parallel.environment", "config_ranges", "durations"}
     | {"errors", "extras"},

@@ -21,6 +21,7 @@ import sys
 import tarfile
 import tomllib
 import urllib.parse
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
@@ -61,11 +62,21 @@ def listing() -> dict[str, Any]:
 
 
 def lines_of(path: str) -> Iterator[str]:
-    """Yield the lines of a file, plain or gzip; only newlines end a line."""
+    """Yield the lines of a file, plain or gzip; only newlines end a line.
+
+    :raises MirrorError: It is damaged, or not UTF-8.
+    """
     opened = gzip.open(path, "rb") if path.endswith(".gz") else open(path, "rb")
-    with opened as stream:
-        for line in stream:
-            yield line.rstrip(b"\n").decode("utf-8")
+    number = 0
+    try:
+        with opened as stream:
+            for line in stream:
+                number += 1
+                yield line.rstrip(b"\n").decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise MirrorError(f"{path}:{number}: not valid UTF-8; convert the file") from error
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise MirrorError(f"{path}: damaged after line {number} ({error})") from error
 
 
 def read_bitext(files: Sequence[str]) -> Bitext:

@@ -56,7 +56,7 @@ class Files {
   }
 
   async add(files) {
-    if (!files.every((file) => this.#reads(file))) await this.refresh(); // it may have loaded its model by now
+    if (!files.every((file) => this.#reads(file))) await this.refresh(); // it may have said nothing before
     find("files").hidden = false;
     for (const file of files) {
       const entry = this.#entry(file);

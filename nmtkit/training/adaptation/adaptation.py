@@ -186,8 +186,9 @@ class Adaptation:
     def _fine_tune(self) -> FineTuner:
         """Fine-tune the model as long as there is time, or until few corrections are right."""
         request, config = self.request, self.model.config
-        many = self.replay is not None and len(self.learned) >= MANY
-        settings = request.settings or settings_for(config.training, self.is_few, many)
+        replays = self.replay is not None
+        many = replays and len(self.learned) >= MANY
+        settings = request.settings or settings_for(config.training, self.is_few, many, replays)
         corpus = corpus_of(self.learned, self.model)
         corrections = Batches(corpus, batching(config.data, settings.tokens), request.seed)
         replay, words = None, self.model.tgt_vocab
@@ -226,8 +227,8 @@ class Adaptation:
         measured = MeasuredPoint(
             point, differences[0], max((-d for d in differences[1:]), default=0.0)
         )
-        figures = measured.gain, self.judge.metric, measured.loss
-        log.info("point %g: %+.2f %s won, %.2f lost", point, *figures)
+        gain, loss = f"{measured.gain:+z.2f}", f"{measured.loss:z.2f}"
+        log.info("point %g: %s %s won, %s lost", point, gain, self.judge.metric, loss)
         return measured
 
     def _left(self) -> float:

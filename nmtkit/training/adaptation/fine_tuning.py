@@ -48,7 +48,8 @@ class FineTuningSettings:
     warmup: number of updates over which the learning rate rises.
     clip_norm: maximum norm of the gradient.
     softmax_samples: words drawn for the softmax until the learning rate is low; 0: all words.
-    dropout_epochs: epochs of the corrections after which the model's dropout begins.
+    dropout_epochs: epochs of the corrections after which dropout is applied to them, as it is to
+        replayed pairs from the beginning.
     """
 
     learning_rate: float = 0.001
@@ -64,6 +65,9 @@ class FineTuningSettings:
 MAX_RATE, OTHER_RATE = 0.001, 0.0005
 """Highest learning rate; and that of models that were not trained by Adam."""
 
+MAX_RATE_OF_FEW = 0.0007
+"""Highest learning rate of few corrections, which are seen dozens of times."""
+
 MANY = 2000
 """Corrections from which on there is hardly time to see them three times, ..."""
 
@@ -72,24 +76,29 @@ MAX_RATE_OF_MANY = 0.003
 
 
 def settings_for(
-    config: TrainingConfig, few: bool = False, many: bool = False
+    config: TrainingConfig, few: bool = False, many: bool = False, replays: bool = True
 ) -> FineTuningSettings:
     """Return settings for a model: at most the learning rate that it was trained with.
 
-    Few corrections are learned in a short time, so there is time to forget less: with half the
-    learning rate, and three times the replayed pairs or a stronger pull. With many, time counts
-    most: larger batches, a higher learning rate, a softmax over drawn words and no dropout before
-    they come again (measured in `bench/NOTEBOOK.md`).
+    Few corrections are to come out exactly, so that they are learned without dropout, beside twice
+    as many replayed pairs; without these, half the learning rate and a stronger pull forget less.
+    With many, time counts most: larger batches, a higher learning rate, a softmax over drawn words
+    and no dropout before they come again (measured in `bench/NOTEBOOK.md`).
 
     :param config: settings of the training of the old model.
     :param many: there are at least `MANY`, and old data to replay.
+    :param replays: there are old data to replay.
     """
 
     def rate(highest: float) -> float:
         return min(highest, config.learning_rate) if config.optimizer == "adam" else OTHER_RATE
 
+    if few and replays:
+        return FineTuningSettings(
+            rate(MAX_RATE_OF_FEW), replayed_tokens=800, warmup=100, dropout_epochs=math.inf
+        )
     if few:
-        return FineTuningSettings(rate(MAX_RATE) / 2, replayed_tokens=1200, pull=0.05)
+        return FineTuningSettings(rate(MAX_RATE) / 2, pull=0.05)
     if many:
         return FineTuningSettings(
             rate(MAX_RATE_OF_MANY),
@@ -191,7 +200,9 @@ class FineTuner:
         :param factor: of the learning rate, besides that of the warm-up.
         :raises ModelError: the gradient was not finite too many times in a row.
         """
-        batches = [next(self.corrections)]
+        batch = next(self.corrections)
+        drops = self.batches.progress() >= self.settings.dropout_epochs
+        batches = [batch._replace(dropout=drops)]
         if self.replay is not None:
             batches.append(next(self.replay))
         self.updates += 1
@@ -200,7 +211,6 @@ class FineTuner:
             self.updates,
             None,
             samples_words=factor >= WHOLE_SOFTMAX,
-            dropout=self.batches.progress() >= self.settings.dropout_epochs,
         )
         if not math.isfinite(update.cost + update.norm):
             self._skip()

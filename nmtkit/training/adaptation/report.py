@@ -87,7 +87,7 @@ class AdaptationReport:
             for title, change in changed.changes.items():
                 yield (
                     f"  {title}: {_figure(change.before)} -> {_figure(change.after)},"
-                    f" {change.difference:+.2f} (p = {change.p:.3f})"
+                    f" {change.difference:+z.2f} (p = {change.p:.3f})"
                 )
         data = f"replayed {self.replayed}" if self.replayed else "no data replayed"
         yield (

@@ -8,6 +8,7 @@ import torch
 
 from nmtkit.data.batching import validation_batches
 from nmtkit.data.corpus import Corpus
+from nmtkit.special_symbols import UNK
 from nmtkit.text.pipeline import TextPipeline
 from nmtkit.training.adaptation.examiner import Examiner
 from nmtkit.training.adaptation.fine_tuning import FineTuner
@@ -40,7 +41,7 @@ def _round_trip(line: str, text: TextPipeline) -> str:
 
 
 class RightCheck:
-    """Looks now and then whether all corrections come out right."""
+    """Looks now and then whether all corrections come out right that the model can write."""
 
     def __init__(
         self, tuner: FineTuner, corpus: Corpus, examiner: Examiner, text: TextPipeline
@@ -52,6 +53,8 @@ class RightCheck:
         """
         self._tuner = tuner
         self._batches = list(validation_batches(corpus, VALIDATION_BATCH_SIZE))
+        written = [(batch.tgt != UNK).all(1) for batch in self._batches]
+        self._writable = int(torch.cat(written).sum())
         self._examiner = examiner
         self._text = text
         self._device = next(tuner.model.parameters()).device
@@ -59,7 +62,7 @@ class RightCheck:
         self._end = time.monotonic()
 
     def done(self) -> bool:
-        """Return whether all come out right; False while it is too early to look again."""
+        """Return whether these come out right; False while it is too early to look again."""
         start = time.monotonic()
         if (start - self._end) * CHECK_SHARE < self._seconds:
             return False
@@ -85,4 +88,4 @@ class RightCheck:
             right,
             len(translations),
         )
-        return right == len(translations)
+        return right >= self._writable

@@ -1,10 +1,14 @@
 """Corpora of short and of long sentences."""
 
+import json
 from pathlib import Path
 
 import corpus
 import pytest
 from corpus import Text, pairs_of, write_corpus
+from timing import BenchError
+
+from nmtkit.io.lines import file_sha256
 
 
 @pytest.fixture
@@ -52,3 +56,20 @@ def test_the_command_prepares_what_it_writes(
     prepare, shortlist = commands
     assert str(tmp_path / "raw" / "train.en") in prepare and "shortlist" in shortlist
     assert prepare[prepare.index("--subword-size") + 1] == "16000"
+    (tmp_path / "prepared").mkdir()
+    (tmp_path / "prepared" / "vocab.tgt").touch()
+    assert corpus.main(options) == 0 and len(commands) == 4  # the corpus may be another one now
+
+
+def test_a_folder_prepared_from_another_text_is_refused(text: Text, tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    sums = {f"train.{side}": file_sha256(text.file("train", side)) for side in ("en", "fr")}
+    (work / "prepared").mkdir(parents=True)
+    (work / "prepared/vocab.tgt").touch()
+    manifest = {"format": 2, "inputs": sums, "text": {}, "splits": {}}
+    (work / "prepared/manifest.json").write_text(json.dumps(manifest))
+    assert corpus.prepared_folder(text.folder, work) == work / "prepared"
+    assert corpus.prepared_folder(None, work) == work / "prepared"
+    text.file("train", "fr").write_text("un autre texte\n")
+    with pytest.raises(BenchError, match=r"prepared: not of .*text; remove .*work, or name"):
+        corpus.prepared_folder(text.folder, work)

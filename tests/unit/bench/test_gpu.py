@@ -16,6 +16,7 @@ import torch
 from device_checks import Check
 from gpu_ranks import RanksRun, largest_difference
 from gpu_training import Activity, Measured, Text, generate, recipe_config
+from timing import BenchError
 
 from nmtkit.data.corpus import Corpus, Side
 
@@ -121,7 +122,25 @@ def test_processes_are_compared() -> None:
     )
     wrong = dataclasses.replace(TWO, costs=[9.0, 9.0])
     assert "do NOT hold" in gpu.ranks_text((ONE, wrong))
+    assert "do NOT hold" in gpu.ranks_text((ONE, dataclasses.replace(TWO, costs=[9.0, math.nan])))
     assert "one GPU" in gpu.ranks_text(None)
+
+
+def test_what_was_measured_stays_if_processes_fail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> RanksRun:
+        raise BenchError("exit status 1: NCCL error")
+
+    monkeypatch.setattr(gpu, "run_ranks", fails)
+    monkeypatch.setattr(gpu, "train", lambda *_: MEASURED)
+    output = tmp_path / "gpu.md"
+    options = ["--device", "cpu", "--small", "--skip-checks", "--recipes", "rnnsearch-30"]
+    assert gpu.main([*options, "--precision", "float32", "--output", str(output)]) == 1
+    assert "| rnnsearch-30 | float32 | 20,000 |" in output.read_text()
+    assert "Several processes: failed: exit status 1: NCCL error." in output.read_text()
+    [failure] = json.loads(output.with_suffix(".json").read_text())["ranks"]
+    assert failure["reason"] == "exit status 1: NCCL error"
 
 
 def event(name: str, device: str, microseconds: float = 0, **values: Any) -> Any:

@@ -43,6 +43,21 @@ def test_the_fastest_of_the_measured_speeds_counts(
     assert languages.updates_of(runs, 10, record) == [2400, 300, 2400, 300]
 
 
+def test_a_system_that_is_installed_later_is_measured(
+    task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python = tmp_path / "opennmt/bin/python"
+    found = [languages.systems_of(tmp_path)]
+    python.parent.mkdir(parents=True)
+    python.touch()
+    found.append(languages.systems_of(tmp_path))
+    assert [len(systems) for systems in found] == [1, 3]
+    monkeypatch.setattr(languages, "seconds_per_update", lambda run: 0.5)
+    for systems in found:
+        runs = [Run(Direction("en", "de", Path()), system, task) for system in systems]
+        assert languages.updates_of(runs, 5, tmp_path / "seconds") == [600] * len(systems)
+
+
 def test_a_comparison_goes_on_where_it_was_interrupted(
     task: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,5 +1,7 @@
 """Time of a line that comes alone."""
 
+import os
+import shutil
 import sys
 
 import latency
@@ -20,3 +22,11 @@ def test_a_command_that_ends_is_an_error() -> None:
     two = "import sys\nfor _ in range(2):\n    print(sys.stdin.readline(), end='', flush=True)"
     with pytest.raises(BenchError, match="ended after 2 lines"):
         latency.seconds_of_lines([sys.executable, "-c", two], ["a"] * 13, threads=1)
+
+
+def test_a_command_is_bound_to_a_core_that_it_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {5, 4})
+    monkeypatch.setattr(shutil, "which", lambda name: f"/bin/{name}")
+    assert latency.on_one_core() == ["taskset", "-c", "4"]
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    assert latency.on_one_core() == []

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from peer_systems import Eole, JoeyNMT, Marian, OpenNMT, marian_reports, peers
-from systems import Task
+from systems import Nmtkit, System, Task
 from timing import BenchError
 
 LOG = """\
@@ -65,3 +65,8 @@ def test_a_marian_log_without_updates_is_an_error(task: Task, tmp_path: Path) ->
     binary.chmod(0o755)
     with pytest.raises(BenchError, match="no report on updates after 3"):
         Marian(Path("python"), binary).time_training(task, warmup=3)
+
+
+@pytest.mark.parametrize("cls", [Nmtkit, OpenNMT, Eole, JoeyNMT, Marian])
+def test_all_systems_run_on_the_cpu(cls: type[System]) -> None:
+    assert cls(Path("python")).environment(2)["CUDA_VISIBLE_DEVICES"] == ""

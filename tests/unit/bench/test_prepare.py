@@ -26,6 +26,22 @@ def test_pairs_without_words_are_left_out(tmp_path: Path) -> None:
         prepare.copy_pairs([str(tmp_path / "nowhere"), sources[1]], targets, None)
 
 
+def test_given_merges_are_those_of_the_corpus_and_their_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    codes = tmp_path / "x.learned.pipe.codes"
+    monkeypatch.setattr(prepare, "in_turns", lambda runs, *_: dict.fromkeys(runs, []))
+    monkeypatch.setattr(prepare.Job, "run_nmtkit", lambda *_: None)
+    monkeypatch.setattr(prepare.Job, "count_differing", lambda *_: 0)
+    monkeypatch.setattr(
+        prepare.Job, "run_pipe", lambda one, _: lambda: codes.write_text(str(one.options.merges))
+    )
+    for merges in (10_000, 5_000):
+        options = argparse.Namespace(jobs=["merges given"], rounds=1, merges=merges)
+        prepare.measure(prepare.Job("x", tmp_path, options))
+        assert prepare.Job("x", tmp_path, options).given_merges.read_text() == str(merges)
+
+
 def test_differing_lines_are_counted(tmp_path: Path) -> None:
     (tmp_path / "x.given").mkdir()
     for side, (ours, theirs) in {"src": ("a .\nb\n", "a.\nb\n"), "tgt": ("c\n\n", "c\n\n")}.items():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from serve_load import PAIR
-from serve_peers import compare, libretranslate, settings_of
+from serve_peers import compare, libretranslate, options_of, server_options, settings_of
 from timing import BenchError
 
 FAKE = """
@@ -103,3 +103,9 @@ def test_a_download_is_prevented(tmp_path: Path, packages: Path) -> None:
         libretranslate(tmp_path / "none", packages, 1, 4),
     ):
         pass
+
+
+def test_our_server_runs_on_the_cpu_as_the_other_does() -> None:
+    options = options_of(["model", "text", "--argos", "packages", "--threads", "2", "--fast"])
+    words = server_options(options)
+    assert words == ["--device", "cpu", "--threads", "2", "--beam", "4", "--fast"]

@@ -83,6 +83,27 @@ def test_missing_output_lines_are_an_error(tmp_path: Path) -> None:
         translate.read(Shell("head -n 1"), task, line, 5)
 
 
+class Words(Shell, Nmtkit):
+    """nmtkit, in whose place a shell command translates."""
+
+    def __init__(self) -> None:
+        super().__init__("cat")
+
+
+@pytest.mark.parametrize(("system", "read"), [(Words(), "abc d\n"), (Shell("cat"), "a@@ bc d\n")])
+def test_all_outputs_are_counted_in_words_and_nmtkit_splits_them_itself(
+    tmp_path: Path, system: Shell, read: str
+) -> None:
+    for side, text in {"src": "a@@ bc d\n", "tgt": "a@@ bc d\n"}.items():
+        (tmp_path / f"test2016.{side}").write_text(text)
+    task = Task(Data(tmp_path, tmp_path), tmp_path / "task", SMALL, 1, 1)
+    task.folder.mkdir()
+    line = tmp_path / "line.txt"
+    line.write_text("a\n")
+    assert translate.read(system, task, line, 5).words == 2
+    assert (task.folder / "test2016.src.5.out").read_text() == read
+
+
 def test_the_fastest_batch_is_searched_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,6 +123,12 @@ def test_the_fastest_batch_is_searched_once(
         translate.choose_batches(5, {"shell": shell}, Data(tmp_path, tmp_path), options)
         assert shell.batch(5) == 4
     assert tried == [2, 4, 6, 8]
+    for other in (["--size", "wide"], ["--test", "news"]):
+        words = ["--work", str(tmp_path), "--batches", "2", "4", *other]
+        translate.choose_batches(
+            5, {"shell": Shell("cat")}, Data(tmp_path, tmp_path), translate.options_of(words)
+        )
+    assert tried[4:] == [2, 4] * 2
 
 
 def test_without_a_file_candidates_come_from_the_models_alignments() -> None:

@@ -128,3 +128,14 @@ def test_a_wrong_value_in_the_environment_is_named_with_its_variable(name: str, 
     assert (result.exit_code, result.stdout) == (2, "")
     assert f"the environment variable {name}: " in result.stderr and value in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_each_command_with_an_output_can_replace_it() -> None:
+    """As the message says that refuses to."""
+    names = {
+        " ".join(path): {name for option in command.params for name in option.opts}
+        for path, command in walk_commands(cli)
+    }
+    assert [
+        name for name, opts in names.items() if "--output" in opts and "--force" not in opts
+    ] == []

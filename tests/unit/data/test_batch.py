@@ -66,6 +66,12 @@ def test_halves_keep_the_size_of_the_whole_batch():
     assert [(half.pairs, half.tokens) for half in batch.halves()] == [(2, 3), (2, 3)]
 
 
+def test_pieces_of_a_batch_without_dropout_have_none_either():
+    batch = make_batch([[4, 0], [5, 6, 0]], [[0], [9, 0]], [17, 3])._replace(dropout=False)
+    pieces = [*batch.halves(), *batch.parts(2), batch.to(torch.device("meta"))]
+    assert not any(piece.dropout for piece in pieces)
+
+
 def test_a_batch_of_any_length_has_bounded_positions():
     for size in (3, 64):
         sizes = [sentences_per_batch(length, size) for length in range(2000)]

@@ -183,8 +183,8 @@ def test_line_breaks_separate_words(format: str, file: str, sign: str) -> None:
 
 
 def test_an_unknown_format_is_named() -> None:
-    with pytest.raises(ConfigError, match="no format is called 'odt'; there are html, po"):
-        translated("", "odt")
+    with pytest.raises(ConfigError, match="no format is called 'doc'; there are html, po"):
+        translated("", "doc")
 
 
 @pytest.mark.parametrize("format", ["html", "md", "srt", "tsv", "po"])

@@ -237,10 +237,9 @@ def test_a_character_that_the_encoding_lacks_is_named() -> None:
         translated(text, "po", lambda word: "cœur")
 
 
-@given(st.text(max_size=200), st.booleans())
+@given(st.text('ab1-"\\\n\t\aé中、 ', max_size=200), st.booleans())
 @settings(max_examples=200)
 def test_values_come_back_from_their_strings(value: str, wraps: bool) -> None:
-    value = value.replace("\r", "").replace("\x00", "")
     assert unescape(escape(value)) == value
     lines = quote("msgstr", value, wraps, "\n").split("\n")
     assert unescape("".join(line[1:-1] for line in lines)) == value
@@ -271,3 +270,13 @@ def test_an_entry_that_must_not_be_divided_stays_one_line() -> None:
 )
 def test_bytes_are_characters_of_the_encoding(written: str, encoding: str, value: str) -> None:
     assert unescape(written, encoding) == value
+
+
+@pytest.mark.parametrize(
+    ("language", "expected"), [("de_AT", ["de"]), ("fr@euro", []), ("", []), ("French", [])]
+)
+def test_another_language_in_the_header_is_reported(language: str, expected: list[str]) -> None:
+    text = f'{HEADER}"Language: {language}\\n"\n\nmsgid "one"\nmsgstr ""\n'
+    assert translated(text, "po", copied).warnings == [
+        (1, f"the target language is {tag}, but the model translates into fr") for tag in expected
+    ]

@@ -32,6 +32,18 @@ def test_a_sentence_over_two_subtitles_is_translated_as_one() -> None:
     assert "I think that you know this and go on with it." in translator.texts[0]
 
 
+@pytest.mark.parametrize(
+    ("end", "goes_on"),
+    [("", True), (",", True), ("…", True), ("...", True), ("...</i>", True)]
+    + [(".", False), ("...?", False), (".”", False), ("]", False)],
+)
+def test_a_sentence_goes_on_behind_an_ellipsis(end: str, goes_on: bool) -> None:
+    file = f"1\n{TIME.format(1)}We think{end}\n\n2\n{TIME.format(2)}...that it is.\n"
+    translator = StandIn(copied)
+    translate_document(file.encode(), "srt", translator)  # type: ignore[arg-type]
+    assert (len(translator.texts[0]) == 1) == goes_on
+
+
 def test_lines_are_at_most_as_many() -> None:
     text = SUBTITLES.replace("Bye now!", "Bye now, my dear!")
     new = translated(text, "srt", lambda word: word * 3 if word.isalpha() else word).data.decode()

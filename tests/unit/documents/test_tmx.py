@@ -46,3 +46,11 @@ def test_prefixes_of_names_are_kept() -> None:
     text = '<t:tmx xmlns:t="x"><t:body><t:tu><t:tuv xml:lang="en"><t:seg>Hi</t:seg></t:tuv></t:tu>'
     changed = translated(text + "</t:body></t:tmx>", "tmx", str.upper).data.decode()
     assert '</t:tuv><t:tuv xml:lang="fr"><t:seg>HI</t:seg></t:tuv></t:tu>' in changed
+
+
+def test_a_memory_without_the_source_language_is_reported() -> None:
+    text = FILE.replace('"en-US"', '"de"').replace('"EN"', '"it"').replace('"en"', '"it"')
+    result = translated(text, "tmx", str.upper)
+    assert result.data.decode() == text
+    assert result.warnings == [(1, "no unit has en; the languages are de, it, fr, fr-CA")]
+    assert translated(FILE, "tmx", str.upper).warnings == []

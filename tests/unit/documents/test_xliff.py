@@ -365,3 +365,29 @@ def test_a_value_may_hold_what_looks_like_an_attribute() -> None:
     state = 'state="needs-review-translation" state-qualifier="mt-suggestion"'
     target = f"<target note=\"a state='final' b\" {state}>ONE</target>"
     assert translated(file, "xliff", str.upper).data.decode() == head + unit.format(target) + end
+
+
+@pytest.mark.parametrize("names", ["source-language target-language", "srcLang trgLang"])
+def test_other_languages_are_reported_once(names: str) -> None:
+    source, target = names.split()
+    root, file = (source, target), ("", "")
+    version = "2.0"
+    if source == "source-language":
+        root, file, version = file, root, "1.2"
+
+    def attributes(pair: tuple[str, str], languages: tuple[str, str]) -> str:
+        both = zip(pair, languages, strict=True)
+        return "".join(f' {name}="{language}"' for name, language in both if name)
+
+    def warnings(*languages: str) -> list[tuple[int, str]]:
+        pair = (languages[0], languages[1])
+        head = f'<xliff version="{version}"{attributes(root, pair)}>'
+        files = f"\n<file{attributes(file, pair)}></file>" * 2
+        return list(translated(f"{head}{files}</xliff>", "xliff", copied).warnings)
+
+    line = 1 if version == "2.0" else 2
+    assert warnings("EN_us", "fra") == []
+    assert warnings("fr-FR", "de") == [
+        (line, "the source language is fr-FR, but the model translates from en"),
+        (line, "the target language is de, but the model translates into fr"),
+    ]

@@ -8,6 +8,7 @@ from nmtkit.evaluation.text_checks import (
     looks_escaped,
     looks_tokenized,
     looks_unspaced,
+    shared_words,
 )
 
 
@@ -78,3 +79,11 @@ def test_looks_decomposed(line: str, expected: bool | None) -> None:
 )
 def test_looks_unspaced(line: str, expected: bool) -> None:
     assert looks_unspaced([line]) is expected
+
+
+def test_shared_words_are_those_of_the_same_line() -> None:
+    lines = [f"a{n} B{n} c{n} d{n}" for n in range(25)]
+    others = [f"x b{n} y" for n in range(25)]
+    assert shared_words(lines, others) == 0.25 and shared_words(lines, lines) == 1
+    assert shared_words(lines, others[::-1]) == 0.01  # the line in the middle
+    assert shared_words(lines[1:], others[1:]) is None

@@ -1,6 +1,8 @@
 """examples/papers: the content of its tables, and the commands of its Makefile."""
 
+import gzip
 import math
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -48,6 +50,11 @@ def test_nll_is_per_sentence_and_perplexity_per_word_with_eos(corpus: Path) -> N
 
 def test_minutes_add_up_all_runs_of_a_training(corpus: Path) -> None:
     assert measures.minutes(corpus / "model.1.cpu") == pytest.approx(2)
+
+
+def test_minutes_are_read_where_bash_writes_a_comma(tmp_path: Path) -> None:
+    (tmp_path / "cpu").write_text("60,5 29,5\n30,0 0,000\n")  # as in LC_NUMERIC=fr_FR.UTF-8
+    assert measures.minutes(tmp_path / "cpu") == pytest.approx(2)
 
 
 def test_a_unicode_line_separator_does_not_end_a_line(tmp_path: Path) -> None:
@@ -182,6 +189,15 @@ def test_published_trainings_have_only_sizes_and_an_end_of_their_own() -> None:
 
 
 @make
+@pytest.mark.parametrize("seeds", ["SEEDS=1 2 3", "SEEDS_rnnsearch-50=2"])
+def test_published_trainings_make_all_that_their_table_reads(seeds: str) -> None:
+    output = commands("published", seeds)
+    translations = {word for word in output.split() if word.endswith(".hyp")}
+    made = {line.split()[-1] for line in output.splitlines() if "nmtkit translate" in line}
+    assert len(made) == 8 and translations == made
+
+
+@make
 def test_members_of_an_ensemble_differ_in_their_seed() -> None:
     lines = commands("ensembles").splitlines()
     ensembles = [line for line in lines if "nmtkit translate" in line and "1+2+3+4+5" in line]
@@ -238,3 +254,28 @@ def test_cslm_is_scored_on_text_held_out_from_its_training_text() -> None:
     [score] = [line for line in lines if "nmtkit score" in line]
     assert "none/cslm/text/dev.tgt" in score and "dev.src" not in score
     assert any("CSLM | 45.80 | perplexity none/cslm/cslm.1/dev.scores" in line for line in lines)
+
+
+@make
+def test_tables_are_made_with_the_python_of_the_checkout(tmp_path: Path) -> None:
+    folder, python = tmp_path / "examples/papers", tmp_path / ".venv/bin/python"
+    shutil.copytree(FOLDER, folder)
+    words = ["make", "-n", "-C", str(folder), "WORK=none", "cslm"]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHON"}
+    assert "&& python3 ./table.py" in subprocess.check_output(words, env=environment, text=True)
+    python.parent.mkdir(parents=True)
+    python.touch()
+    output = subprocess.check_output(words, env=environment, text=True)
+    assert "&& ./../../.venv/bin/python ./table.py" in output
+
+
+@make
+def test_a_missing_file_of_the_laws_ends_the_step(tmp_path: Path) -> None:
+    for split in ("train", "test"):
+        for side in ("en", "fr"):
+            (tmp_path / f"{split}.{side}.gz").write_bytes(gzip.compress(b"a\n"))
+    words = ["make", "-C", str(FOLDER), "NMTKIT=echo", f"CANLAW={tmp_path}", f"WORK={tmp_path}"]
+    words.append(f"{tmp_path}/canlaw/prepared/vocab.tgt")
+    completed = subprocess.run(words, capture_output=True, text=True)
+    assert completed.returncode != 0 and "val.en.gz: No such file" in completed.stderr
+    assert "\nprepare " not in completed.stdout

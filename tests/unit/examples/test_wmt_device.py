@@ -84,3 +84,21 @@ def test_the_device_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert record.read_text() == device.device_name(None) + "\n"
     monkeypatch.setenv("PATH", str(tmp_path))
     assert device.device_name(None) == device.processor() != ""
+
+
+def test_the_recorded_gpu_is_the_first_visible_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "nvidia-smi"
+    program.write_text('#!/bin/sh\nshift 2\necho "GPU ${1:-of a part}"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    for visible, expected in (("3,1", "GPU --id=3"), ("MIG-1", "GPU of a part")):
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+        assert device.device_name(None) == expected
+        assert device.device_name("2") == "GPU --id=2"
+    for hidden in ("", "-1"):
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", hidden)
+        assert device.device_name(None) == device.processor()
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
+    assert device.device_name(None) == "GPU --id=0"

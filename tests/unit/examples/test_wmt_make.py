@@ -7,6 +7,7 @@ import json
 import math
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -213,6 +214,12 @@ def test_another_selection_rebuilds_what_depends_on_it(finished: Run) -> None:
     assert finished.make("-q")[0] == 0
 
 
+@pytest.mark.parametrize("name", ["published.toml", "tables.py", "cells.py", "orders.py"])
+def test_tables_are_made_again_by_a_changed_program(finished: Run, name: str) -> None:
+    output = finished.make("-n", "-W", str(RECIPE / name), "tables")[1]
+    assert "--output" in output and "/tables.py" in output
+
+
 def test_outputs_keep_the_translations_behind_the_tables(finished: Run) -> None:
     status, output = finished.make("outputs")
     assert status == 0, output
@@ -229,6 +236,17 @@ def test_outputs_keep_the_translations_behind_the_tables(finished: Run) -> None:
         {"file": word["file"]} for words in options for word in words if isinstance(word, dict)
     ]
     assert finished.make("-q", "outputs")[0] == 0
+
+
+def test_outputs_name_the_settings_that_made_them(tmp_path: Path) -> None:
+    settings = ["BEAM=7", "PARAMS=best", "DOMAIN=", "EXTRA=--set a='b'", "THREADS=3"]
+    lines = commands(Run(tmp_path), "outputs", *settings, size="night")
+    [kept] = [line for line in lines if "kept_outputs.py keep" in line]
+    words = shlex.split(kept)
+    command = words[words.index("--command") + 1]
+    assert command == (
+        """make wmt14 SIZE=night DOMAIN="" EXTRA="--set a='b'" BEAM="7" PARAMS="best\""""
+    )
 
 
 def test_samples_of_the_training_data_are_not_its_beginning(finished: Run) -> None:
@@ -466,6 +484,15 @@ def test_unknown_systems_are_refused(tmp_path: Path, setting: str, message: str)
 def test_make_n_works_without_an_environment(tmp_path: Path) -> None:
     status, output = Run(tmp_path).make("-n", f"PYTHON={tmp_path}/no/python")
     assert status == 0 and "nmtkit train" in output
+
+
+def test_the_folder_of_the_project_may_have_a_blank(tmp_path: Path) -> None:
+    """Make cannot name a file with a blank, so that all names are relative to the project."""
+    shutil.copytree(RECIPE.parent, tmp_path / "my project/examples", ignore=lambda *_: {"outputs"})
+    words = ["make", "-n", "--no-print-directory", "-f", "examples/wmt14-en-fr/Makefile"]
+    settings = ["SIZE=smoke", "WORK=work"]
+    output = subprocess.check_output([*words, *settings], cwd=tmp_path / "my project", text=True)
+    assert "work/lstm/prepared" in output and "my project" not in output
 
 
 def moses_output(folder: Path, lines: int) -> Path:

@@ -131,6 +131,21 @@ class TestMirror:
         assert "no corpus 'web'; there are giga, un" in capsys.readouterr().err
         assert not (tmp_path / "mirror.json").exists()
 
+    def test_damaged_text_is_named_with_its_line(
+        self, bitext: list[str], tmp_path: Path, capsys: Any
+    ) -> None:
+        latin, cut, no_gzip = (tmp_path / name for name in ("latin.en", "cut.en.gz", "no.en.gz"))
+        latin.write_bytes(b"one\nd\xe9j\xe0\n")
+        cut.write_bytes(gzip.compress(b"one\n")[:-6])
+        no_gzip.write_bytes(b"one\n")
+        for path, message in (
+            (latin, ":2: not valid UTF-8; convert the file\n"),
+            (cut, ": damaged after line 1 ("),
+            (no_gzip, ": damaged after line 0 ("),
+        ):
+            assert make_mirror([*bitext, "--bitext", "giga", str(path), bitext[3]], tmp_path) == 1
+            assert capsys.readouterr().err.startswith(f"build: {path}{message}")
+
 
 def test_the_server_serves_only_its_folder(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()

@@ -285,24 +285,24 @@ def test_no_training_pair_left_names_the_rule(tmp_path: Path, train: Files) -> N
 
 
 @pytest.mark.parametrize(
-    "settings",
+    ("settings", "problem"),
     [
-        PrepareSettings(max_length=0),
-        PrepareSettings(max_ratio=0.5),
-        PrepareSettings(max_ratio=math.inf),
-        PrepareSettings(max_ratio=math.nan),
-        PrepareSettings(JOINT, merges=-1),
-        PrepareSettings(merges=5),
-        PrepareSettings(JOINT, merges=5, codes=("a",)),
-        PrepareSettings(JOINT, codes=("a", "b")),
-        PrepareSettings(SEPARATE, codes=("a",)),
-        PrepareSettings(SEPARATE, codes=("a", "b", "c")),
+        (PrepareSettings(max_length=0), "the maximum length .*, not 0"),
+        (PrepareSettings(max_ratio=0.5), "the maximum ratio .*, not 0.5"),
+        (PrepareSettings(max_ratio=math.inf), "the maximum ratio .*, not inf"),
+        (PrepareSettings(max_ratio=math.nan), "the maximum ratio .*, not nan"),
+        (PrepareSettings(JOINT, merges=-1), "BPE merges must be at least 1, not -1"),
+        (PrepareSettings(merges=5), "text.subwords is 'none', with 5 merges"),
+        (PrepareSettings(JOINT, merges=5, codes=("a",)), "BPE is either learned or given"),
+        (PrepareSettings(JOINT, codes=("a", "b")), "two files are 'separate'"),
+        (PrepareSettings(SEPARATE, codes=("a",)), "one file of BPE merges is 'joint'"),
+        (PrepareSettings(SEPARATE, codes=("a", "b", "c")), "3 files of BPE merges"),
     ],
 )
 def test_contradictory_settings_are_refused_before_any_work(
-    tmp_path: Path, settings: PrepareSettings
+    tmp_path: Path, settings: PrepareSettings, problem: str
 ) -> None:
-    with pytest.raises(ConfigError):
+    with pytest.raises(ConfigError, match=problem):
         prepare(settings, tmp_path / "out", ("nowhere", "nowhere"))
 
 

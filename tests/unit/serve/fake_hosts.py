@@ -59,7 +59,7 @@ class FakeHost:
     def __init__(self, hosts: FakeHosts, settings: dict[str, Any]) -> None:
         self.all, self.device = hosts, settings["device"]
         self.forks = hosts.forks or self.device == "cpu"
-        self.facts: dict[str, Any] = {"endings": [".html", ".txt"], "forks": self.forks}
+        self.facts: dict[str, Any] = {"forks": self.forks}
         self.is_running = True
         self._gone = asyncio.Event()
 
@@ -80,14 +80,17 @@ class FakeHost:
 
 
 class FakeWorker:
-    """A worker of a host."""
+    """A worker of a host. has_ended: a test says that it was killed."""
 
     def __init__(self, host: FakeHost) -> None:
         self.host, self.pid = host, os.getpid()
+        self.has_ended = False
         self.writer = self
 
     async def answer(self, message: dict[str, Any]) -> Answer:
         """Answer a message."""
+        if self.has_ended:
+            raise WorkerEnded
         hosts = self.host.all
         hosts.messages.append({**message, "device": self.host.device})
         await asyncio.sleep(hosts.hold_answer)

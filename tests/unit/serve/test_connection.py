@@ -37,6 +37,27 @@ def test_exactly_as_many_connections_as_allowed_are_served(hosts: FakeHosts, tmp
         server.wait_until(lambda: clients[3].get("/languages").status_code == 200)
 
 
+HANDSHAKE = (
+    b"GET /translate HTTP/1.1\r\nconnection: upgrade\r\nupgrade: websocket\r\n"
+    b"sec-websocket-version: 13\r\nsec-websocket-key: " + b"x" * 22 + b"==\r\n"
+)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [b"content-length: 3", b"transfer-encoding: chunked", b"cookie: " + b"x" * 9_000],
+)
+def test_a_websocket_whose_handshake_is_not_valid_is_closed(
+    hosts: FakeHosts, tmp_path, header: bytes
+) -> None:
+    with running(tmp_path) as server:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
+            client.sendall(HANDSHAKE + header + b"\r\n" + HEAD)
+            answer = b"".join(iter(lambda: client.recv(4096), b""))
+        assert answer.startswith(b"HTTP/1.1 4")
+        server.wait_until(lambda: not connections(server))
+
+
 def slow_client(port: int, kept: int = 4096) -> socket.socket:
     """Return a connection whose system keeps few bytes that the client does not read."""
     client = socket.socket()
@@ -63,12 +84,8 @@ def test_a_client_that_never_reads_is_disconnected(
         client.sendall(request_of("one"))
         server.wait_until(lambda: hosts.messages)
         server.wait_until(lambda: not connections(server), 20)
-        handshake = (
-            b"GET /translate HTTP/1.1\r\nconnection: upgrade\r\nupgrade: websocket\r\n"
-            b"sec-websocket-version: 13\r\nsec-websocket-key: " + b"x" * 22 + b"==\r\n"
-        )
         with slow_client(server.port) as client:
-            client.sendall(handshake + HEAD)
+            client.sendall(HANDSHAKE + HEAD)
             assert client.recv(12) == b"HTTP/1.1 101"
             client.sendall(b"\x81\x83\0\0\0\0one")
             server.wait_until(lambda: len(hosts.messages) == 2)

@@ -41,8 +41,10 @@ def test_an_error_of_a_line_is_not_one_of_other_requests(
         texts = ["good 1", "bad", "good 2", "good 3"]
         answers = dict(zip(texts, pool.map(lambda q: server.translate(q=q), texts), strict=True))
         assert first.result().json() == {"translatedText": "FIRST"}
+        metrics = server.http.get("/metrics").text
     assert any(len(message["lines"]) > 1 for message in hosts.messages)
     assert answers.pop("bad").status_code == status
+    assert 'nmtkit_lines_total{model="en-fr"} 4' in metrics  # without that which has failed
     assert [answer.json() for answer in answers.values()] == [
         {"translatedText": text.upper()} for text in answers
     ]
@@ -218,6 +220,19 @@ def test_a_page_is_read_as_unicode_whatever_it_declares(hosts: FakeHosts, tmp_pa
         for charset in ("iso-8859-1", "windows-1251", "utf-16", "klingon"):
             page = f"<meta charset={charset}><p>été дом"
             assert server.text(page, format="html") == page.upper()
+
+
+def test_workers_that_were_killed_while_idle_are_no_trouble(hosts: FakeHosts, tmp_path) -> None:
+    """They are no attempts of a line, which has two."""
+    with running(tmp_path, cores=3) as server:
+        hosts.hold_answer = 0.2
+        assert server.text("\n".join(["one"] * 30))
+        generation = server.service.engine.pool.models["en", "fr"].current
+        assert generation is not None and len(generation._idle) == 3
+        for worker in generation._idle:
+            worker.has_ended = True  # type: ignore[misc]
+        assert server.text("one") == "ONE" and not server.events("worker_ended")
+        assert len(generation._idle) == 1
 
 
 def test_a_worker_that_is_killed_as_its_client_left_is_no_trouble(

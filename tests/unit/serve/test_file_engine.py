@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from nmtkit.serve.errors import RequestError
 from nmtkit.serve.file_engine import FileEngine
 from nmtkit.serve.journal import Journal
 from nmtkit.serve.metrics import Metrics
@@ -36,3 +37,18 @@ def test_a_replaced_model_ends_when_the_client_of_its_last_file_leaves(
         await model.end()
 
     asyncio.run(replace_and_leave())
+
+
+def test_a_small_file_that_waits_for_others_is_not_called_too_large(
+    hosts: FakeHosts, tmp_path: Path
+) -> None:
+    async def wait_for_another() -> None:
+        journal, pair = Journal(stream=io.StringIO()), ("en", "fr")
+        model = ServedModel(pair, ModelSettings({pair: (tmp_path,)}), journal)
+        engine = FileEngine(1, 0.05, journal, Metrics())
+        async with engine._places:
+            with pytest.raises(RequestError, match="waited for others; try again later") as error:
+                await engine.translate(model, "a.txt", [b"a"], Task())
+        assert error.value.status == 408
+
+    asyncio.run(wait_for_another())

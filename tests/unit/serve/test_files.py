@@ -1,9 +1,18 @@
 """Uploaded files: their names, and the language that is detected in them."""
 
+import asyncio
+import json
+from pathlib import Path
+
 import pytest
+from starlette.requests import Request
 
 from nmtkit.serve.files import _sample
 from nmtkit.serve.languages import Languages
+from nmtkit.serve.libretranslate import LibreTranslate
+from nmtkit.serve.service import Service
+from nmtkit.serve.settings import ModelSettings, ServerSettings
+from tests.unit.documents.office_files import opendocument, run, word
 
 
 @pytest.mark.parametrize(
@@ -40,3 +49,24 @@ def test_the_language_of_a_file_is_that_of_its_text(name: str, page: str) -> Non
     sample, markup = _sample(name, page.format(code=code, text=text).encode())
     pair, detected = Languages([("de", "en")]).pair("auto", "en", sample, markup)
     assert pair == ("de", "en") and detected is not None and detected[0] == "de"
+
+
+def test_the_formats_are_known_before_a_model_is_loaded(tmp_path: Path) -> None:
+    """A page that comes meanwhile is translated as one, and a file is not refused."""
+    service = Service(ServerSettings(ModelSettings({("en", "fr"): (tmp_path,)})))
+    answer = asyncio.run(LibreTranslate(service).settings(Request({"type": "http"})))
+    assert {".html", ".txt"} < set(json.loads(bytes(answer.body))["supportedFilesFormat"])
+
+
+@pytest.mark.parametrize("format", ["docx", "odt"])
+def test_the_language_of_an_office_file_is_that_of_its_text(format: str) -> None:
+    text = "Das ist ein Text auf Deutsch, und wir lesen ihn gern."
+    data = (
+        word(f"<w:p>{run(text)}</w:p>")
+        if format == "docx"
+        else opendocument(f"<text:p>{text}</text:p>")
+    )
+    sample, markup = _sample(f"a.{format}", data)
+    pair, detected = Languages([("de", "en")]).pair("auto", "en", sample, markup)
+    assert pair == ("de", "en") and detected is not None and detected[0] == "de"
+    assert _sample(f"a.{format}", data[:50]) == ("", "xml")

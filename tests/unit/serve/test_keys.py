@@ -30,14 +30,14 @@ def test_a_line_that_is_no_key_is_named(tmp_path, content):
     path.write_text(f"# keys\n\n{content}\n")
     with pytest.raises(DataError, match="keys:3: "):
         Keys.read(path)
-    with pytest.raises(DataError):
+    with pytest.raises(DataError, match="keys:3: "):
         new_key(path, "name")
     assert path.read_text() == f"# keys\n\n{content}\n"
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a\nb", "x" * 65, "é"])
 def test_a_name_that_cannot_stand_in_the_file_is_refused(tmp_path, name):
-    with pytest.raises(DataError):
+    with pytest.raises(DataError, match="a name has 1 to 64 letters"):
         new_key(tmp_path / "keys", name)
     assert not (tmp_path / "keys").exists()
 

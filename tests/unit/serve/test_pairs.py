@@ -32,16 +32,25 @@ def test_pairs_stand_in_the_models_or_in_options(folder):
 
 def test_what_is_no_pair_is_named(folder, tmp_path):
     one = folder("one")
-    for folders, options in (([], []), ([one, one], []), ([one], [f"en-fr={one}"]),
-                             ([], [f"en={one}"]), ([], ["en-fr="]), ([], [f"a-b-c={one}"]),
-                             ([], [f"-={one}"])):  # fmt: skip
-        with pytest.raises(ConfigError):
+    for folders, options, problem in (
+        ([], [], "no model to serve"),
+        ([one, one], [], f"{one}: there is another model of en-fr"),
+        ([one], [f"en-fr={one}"], f"{one}: there is another model of en-fr"),
+        ([], [f"en={one}"], f"--pair en={one}: not of the form"),
+        ([], ["en-fr="], "--pair en-fr=: not of the form"),
+        ([], [f"en-fr={one},"], f"--pair en-fr={one},: not of the form"),
+        *(
+            ([], [f"{pair}={one}"], f"--pair {pair}: not two languages")
+            for pair in ("a-b-c", "-", "-fr", "en-", "EN-fr", "en-FR")
+        ),
+    ):
+        with pytest.raises(ConfigError, match=problem):
             models_of_pairs(folders, options)
-    for folders in ([str(tmp_path)], [folder("empty", "", "")]):
-        with pytest.raises(ModelError):
-            models_of_pairs(folders, [])
+    for path, problem in ((str(tmp_path), "no config.toml"), (folder("empty", "", ""), "not name")):
+        with pytest.raises(ModelError, match=problem):
+            models_of_pairs([path], [])
     for options in (["x"], ["=x"], ["x="], ["a=b", "a=c"]):
-        with pytest.raises(ConfigError):
+        with pytest.raises(ConfigError, match=f"--glossary {options[-1]}: "):
             named_files(options)
 
 

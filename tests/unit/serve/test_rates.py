@@ -6,7 +6,22 @@ from hypothesis import strategies as st
 
 from nmtkit.serve import rates
 from nmtkit.serve.errors import RequestError
-from nmtkit.serve.rates import RateLimit
+from nmtkit.serve.rates import RateLimit, network_of
+
+
+@pytest.mark.parametrize(
+    ("address", "network"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("::ffff:192.0.2.7", "::ffff:192.0.2.7"),
+        ("2001:db8:1:2:aaaa::1", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2:bbbb:1:2:3", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("local", "local"),
+    ],
+)
+def test_the_addresses_that_a_client_of_ipv6_has_are_one_client(address: str, network: str) -> None:
+    assert network_of(address) == network
 
 
 def test_permissions_come_back_with_time(monkeypatch):

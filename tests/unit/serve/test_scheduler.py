@@ -95,6 +95,15 @@ def test_pieces_of_other_tasks_come_in_turns():
     assert [piece.key for piece in pieces if piece] == ["one", "two", "one", "two"]
 
 
+def test_many_tasks_of_a_client_are_one_turn():
+    scheduler: Scheduler[str, Request] = Scheduler()
+    for number in range(100):  # such as requests with terms of their own
+        scheduler.put(f"terms {number}", Waiting(Request("a", number), 0, 10))
+    scheduler.put("plain", Waiting(Request("b", 0), 0, 10))
+    pieces = [scheduler.take(Rates(), 1) for _ in range(3)]
+    assert [piece.key for piece in pieces if piece] == ["terms 0", "plain", "terms 1"]
+
+
 def test_free_workers_share_what_waits():
     scheduler: Scheduler[str, Request] = Scheduler()
     for line in lines(Request("a", 0), 4 * MIN_SHARE, size=1):
@@ -112,6 +121,21 @@ def test_a_long_line_is_a_piece_of_its_own():
     assert [line.request for line in turns.take(10, 100)] == [short]
 
 
+def test_a_long_line_does_not_wait_until_all_short_ones_are_done():
+    """Neither behind other requests of its client nor behind those of other clients."""
+    for clients in ("aa", "bcda"):  # the long line is that of the last one
+        turns: Turns[Request] = Turns()
+        *short, long = (Request(client, number) for number, client in enumerate(clients))
+        turns.put(Waiting(short[0], 0, 10))
+        turns.put(Waiting(long, 0, 5_000))
+        for request in short:
+            for line in lines(request, 1_000):
+                turns.put(line)
+        pieces = [turns.take(MAX_LINES, 1_000) for _ in range(3)]
+        assert [line.request for line in pieces[1]] == [long]
+        assert len(pieces[2]) == MAX_LINES
+
+
 def test_a_line_that_failed_with_others_is_searched_alone():
     turns: Turns[Request] = Turns()
     turns.put(Waiting(Request("a", 0), 0, 10))
@@ -127,8 +151,9 @@ def test_the_lines_of_a_request_are_removed():
     gone, stays = Request("a", 0), Request("a", 1)
     for line in [*lines(gone, 5), *lines(stays, 2)]:
         scheduler.put("key", line)
-    assert scheduler.remove("key", gone) == 5
-    assert scheduler.remove("key", gone) == scheduler.remove("other", gone) == 0
+    for key in ("key", "key", "other"):
+        scheduler.remove(key, gone)
+        assert scheduler.lines == 2
     piece = scheduler.take(Rates(), 1)
     assert piece is not None and {line.request for line in piece.lines} == {stays}
 

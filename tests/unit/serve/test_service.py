@@ -1,8 +1,10 @@
 """What all endpoints share: limits of a request."""
 
+import io
 import json
 from pathlib import Path
 
+from nmtkit.serve.keys import add_key
 from nmtkit.serve.settings import Limits
 from tests.integration.serving import running
 from tests.unit.serve.fake_hosts import FakeHosts
@@ -26,3 +28,14 @@ def test_a_line_feed_at_the_end_does_not_begin_another_line(
             assert answers[-1] == {"id": 1, "done": True}
             socket.send(json.dumps({**message, "text": "a\nb\nc\nd"}))
             assert json.loads(socket.recv())["error"]["status"] == 413
+
+
+def test_requests_without_a_key_that_come_too_often_are_counted(
+    hosts: FakeHosts, tmp_path: Path
+) -> None:
+    keys = tmp_path / "keys.txt"
+    add_key(keys, "me", io.StringIO())
+    with running(tmp_path, Limits(rate=1), keys=keys) as server:
+        assert server.translate(q="one").status_code == 403
+        assert server.translate(q="one", api_key="wrong").status_code == 429
+        assert 'nmtkit_rejected_total{limit="rate"} 1' in server.http.get("/metrics").text

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from nmtkit.serve.settings import Limits
 from nmtkit.serve.stream import _prefixes
 from tests.integration.serving import Running, running
 from tests.unit.serve.fake_hosts import FakeHosts
@@ -48,6 +49,22 @@ def test_a_blank_line_is_translated_by_its_prefix(hosts: FakeHosts, tmp_path) ->
     assert texts == {0: "ONE", 1: "deux"}
 
 
+def test_null_is_as_if_a_field_were_missing(hosts: FakeHosts, tmp_path) -> None:
+    message = {"id": 1, **FIELDS, "prefix": None, "slot": None, "markup": None, "glossary": None}
+    with running(tmp_path) as server:
+        *_, last = answers(server, json.dumps(message))
+    assert last == {"id": 1, "done": True}
+    assert hosts.messages[0]["prefixes"] is None
+
+
+def test_the_characters_of_prefixes_count(hosts: FakeHosts, tmp_path) -> None:
+    limits = Limits(characters=20)
+    with running(tmp_path, limits) as server:
+        message = {"id": 1, **FIELDS, "prefix": "une " * 5}
+        (refused,) = answers(server, json.dumps(message))
+    assert refused["error"]["status"] == 413 and not hosts.messages
+
+
 @pytest.mark.parametrize("spelling", [r"\ud800", r"a\udfffb", r"\ud83d\ude00", r"\u2028", "é"])
 def test_an_id_comes_back_exactly(hosts: FakeHosts, tmp_path, spelling: str) -> None:
     fields = '"text":"a house","source":"en","target":"fr"'
@@ -60,4 +77,4 @@ def test_an_id_comes_back_exactly(hosts: FakeHosts, tmp_path, spelling: str) -> 
 
 
 def test_prefixes_end_with_their_lines_as_texts_do() -> None:
-    assert _prefixes({"prefix": "un\r\n\r\ndeux"}, 4) == ["un", "", "deux", ""]
+    assert _prefixes("un\r\n\r\ndeux", 4) == ["un", "", "deux", ""]

@@ -15,6 +15,8 @@ from nmtkit.text.subword.sentence_piece import SentencePiece
         ("Der Fl", "Der Flug.", "Der Fl", "Der Flug."),
         ("Der  Fl", "Der Flug.", "Der Fl", "Der  Flug."),
         ("Der ", "Der, ja", "Der", "Der , ja"),
+        ("Der ", "Der  Flug", "Der", "Der  Flug"),
+        ("Der  ", "Der Flug", "Der", "Der  Flug"),
         (" Xylo", "<unk> ist", "<unk>", " Xylo ist"),
         ("e\u0301t", "état", "ét", "e\u0301tat"),
         ("  ", "Der", "", "  Der"),

@@ -102,6 +102,17 @@ def test_guidance_may_change_from_update_to_update() -> None:
     assert recorder.recorded == 2  # with guidance and without
 
 
+def test_batches_of_one_shape_with_and_without_dropout_are_recorded_apart() -> None:
+    model, cost = make("rnnsearch, groundhog")
+    recorder = Recorder()
+    graphs = CudaGraphs(cost, recorder)
+    modes = []
+    for dropout in (True, False, True, False):
+        graphs(GradientTask([LONGER._replace(dropout=dropout)], 0.5, True))
+        modes.append((model.training, recorder.recorded))
+    assert modes == [(True, 0), (False, 0), (True, 1), (False, 2)]
+
+
 def test_a_shape_is_recorded_when_it_is_met_again_and_repeated_with_new_words() -> None:
     model, cost = make("rnnsearch, groundhog")
     recorder = Recorder()

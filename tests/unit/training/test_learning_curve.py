@@ -82,6 +82,10 @@ def test_an_empty_file_is_an_empty_curve(tmp_path):
         b'{"kind": "other", "update": 1, "epoch": 1, "seconds": 1}',
         b'{"kind": "training", "update": 1, "epoch": "x", "seconds": 1}',
         b'{"kind": "training", "update": Infinity, "epoch": 1, "seconds": 1}',
+        b'{"kind": "training", "update": 1, "epoch": 1, "seconds": 1e999, "cost_per_token": 1,'
+        b' "words_per_second": 1}',
+        b'{"kind": "training", "update": 1, "epoch": NaN, "seconds": 1, "cost_per_token": 1,'
+        b' "words_per_second": 1}',
         b"\xff",
     ],
 )

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from nmtkit.config import parse_config
 from nmtkit.config_io import merge_tables, recipe_table
 from nmtkit.training.plan import (
+    FILLED,
+    LEARNING_RATE_OF_ONE_UNIT,
     LEAST_TRAINING_SHARE,
     SIZES,
     TRAINING_SHARE,
@@ -164,6 +166,23 @@ def test_batches_grow_with_the_time_within_bounds(
     assert plan.updates <= longer.updates
     larger = dataclasses.replace(plan, limits=BatchLimits(largest=6400))
     assert plan.batch_size <= larger.batch_size <= 6400
+
+
+@given(corpora, st.floats(1e3, 1e10), st.sampled_from(SIZES), st.integers(1, 4))
+def test_updates_use_the_tokens_at_the_rate_of_their_batches(
+    figures: CorpusFigures, tokens: float, size: int, accumulated: int
+) -> None:
+    plan = Plan(size, tokens, figures, BatchLimits(accumulated=accumulated))
+    update = accumulated * plan.batch_size
+    assert plan.updates * FILLED * update == pytest.approx(tokens, abs=FILLED * update)
+    rate = LEARNING_RATE_OF_ONE_UNIT / size * math.sqrt(update / 800)
+    assert plan.learning_rate == pytest.approx(rate, rel=0.05)
+
+
+@pytest.mark.parametrize(("epochs", "dropout"), [(0.5, 0.0), (5, 0.1), (9, 0.2), (99, 0.4)])
+def test_pairs_that_come_again_need_dropout(epochs: float, dropout: float) -> None:
+    plan = Plan(256, epochs * SMALL.tgt_tokens, SMALL)
+    assert plan.settings()["model"]["dropout"] == dropout
 
 
 @given(corpora, st.sampled_from(SIZES))

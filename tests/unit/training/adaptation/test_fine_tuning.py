@@ -1,6 +1,7 @@
 """Fine-tuning: the pull towards the old parameters, replay, and the end of the time."""
 
 import dataclasses
+import math
 from contextlib import nullcontext
 from types import SimpleNamespace
 
@@ -98,6 +99,19 @@ def test_dropout_begins_after_its_epochs(make_tuner):
     assert epochs[0] < 1
 
 
+def test_replayed_pairs_have_dropout_while_the_corrections_have_none(make_tuner):
+    never = dataclasses.replace(QUICK, dropout_epochs=math.inf)
+    for replayed in (0, 23):
+        plain, dropped = (
+            make_tuner(never, batches(replayed, seed=2) if replayed else None, dropout)
+            for dropout in (0.0, 0.5)
+        )
+        for _ in range(9):
+            plain.update()
+            dropped.update()
+        assert (distance(plain) == distance(dropped)) == (not replayed)
+
+
 def test_words_are_drawn_until_the_learning_rate_is_low(make_tuner, monkeypatch):
     drawn = []
     draw = WordSampler.draw
@@ -117,16 +131,19 @@ def test_words_are_drawn_until_the_learning_rate_is_low(make_tuner, monkeypatch)
     assert drawn == [1.0, 0.3]
 
 
+def test_few_corrections_have_dropout_only_where_nothing_is_replayed():
+    adam = TrainingConfig(optimizer="adam", learning_rate=0.002)
+    few, alone = settings_for(adam, few=True), settings_for(adam, few=True, replays=False)
+    assert few.dropout_epochs == math.inf and few.replayed_tokens > few.tokens
+    assert alone.dropout_epochs == 0 and alone.pull > settings_for(adam).pull
+    assert few.learning_rate > alone.learning_rate
+
+
 def test_many_corrections_are_learned_faster():
     adam, sgd = TrainingConfig(optimizer="adam", learning_rate=0.002), TrainingConfig()
-    few, some, many = (
-        settings_for(adam, few=True),
-        settings_for(adam),
-        settings_for(adam, many=True),
-    )
-    assert many.learning_rate == 0.002 > some.learning_rate > few.learning_rate
-    assert many.tokens > some.tokens and many.softmax_samples
-    assert not (few.softmax_samples or some.softmax_samples)
+    some, many = settings_for(adam), settings_for(adam, many=True)
+    assert many.learning_rate == 0.002 > some.learning_rate
+    assert many.tokens > some.tokens and many.softmax_samples and not some.softmax_samples
     assert sgd.optimizer != "adam"
     assert {settings_for(sgd, many=many).learning_rate for many in (True, False)} == {0.0005}
 

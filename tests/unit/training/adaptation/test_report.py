@@ -34,6 +34,7 @@ def test_the_text_names_what_was_won_and_lost():
     assert "9 of 9 corrections come out right, before 1" in text
     assert "guard, g.en, 40 of 400 lines:" in text
     assert "BLEU: 30.00 [29.00, 31.00] -> 29.50 [28.50, 30.50], -0.50 (p = 0.010)" in text
+    assert "+0.00 (p = 0.010)" in "\n".join(report(30.0 - 1e-9).lines())
     assert "50 updates, replayed prepared, point 0.75" in text and "1m 1s" in text
 
 

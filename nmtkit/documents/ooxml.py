@@ -1,0 +1,209 @@
+"""Office Open XML (ECMA-376): Word's paragraphs (`w:p`) and DrawingML's (`a:p`), with their runs.
+
+A document is a package of parts whose types `[Content_Types].xml` tells. Both kinds of paragraphs
+have the same element names: `p`, `r` for a run, `rPr` for its properties, `t` for its text.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from nmtkit.documents.archive import CONTENT_TYPES, Archive, ArchiveDocument, open_archive
+from nmtkit.documents.document import Document, DocumentOptions, Segment
+from nmtkit.documents.ooxml_fields import FIELD, INSTRUCTION, with_fields
+from nmtkit.documents.paragraphs import (
+    BREAK,
+    GAP,
+    MAX_DEPTH,
+    PLAIN,
+    Format,
+    Item,
+    Span,
+    kept_item,
+    paragraph_segment,
+    point_item,
+    text_item,
+    visible_text,
+)
+from nmtkit.documents.xml_tree import Xml, XmlElement, find_outermost, without_sections
+from nmtkit.text.markup_pieces import PieceKind
+
+_DRAWINGS = r"\.(?:drawingml\.diagramData|drawingml\.diagramDrawing)\+xml\Z"
+_TYPES = {
+    "docx": re.compile(
+        r"wordprocessingml\.(?:document\.main|template\.main|header|footer|footnotes|endnotes"
+        rf"|comments)\+xml\Z|ms-word\.\w+\.macroEnabled\w*\.main\+xml\Z|{_DRAWINGS}"
+    ),
+    "pptx": re.compile(rf"presentationml\.(?:slide|notesSlide)\+xml\Z|{_DRAWINGS}"),
+}
+"""Types of the parts with text that people read."""
+
+_OPAQUE = frozenset(
+    "pPr rPr del moveFrom delText instrText delInstrText oMath oMathPara sectPr tblPr tblGrid trPr"
+    " tcPr sdtPr spPr bodyPr lstStyle ruby m".split()
+)
+_DROPPED = frozenset(["proofErr", "lastRenderedPageBreak"])
+"""What programs note of spelling and of pages that they have shown."""
+
+_CONTAINERS = frozenset("hyperlink ins moveTo smartTag customXml dir bdo sdt".split())
+_KEPT = frozenset("fld fldSimple oMath oMathPara ruby m".split())
+_RANGE = re.compile(r"(\w+)(Start|End)")
+_CHARACTERS = {"noBreakHyphen": "\u2011", "softHyphen": "\xad"}
+_NOISE = re.compile(
+    r"<[\w.-]*:?(?:lang|noProof)(?:\s[^<>]*)?/>"
+    r"""|\s(?:[\w.-]+:)?(?:hint|lang|altLang|dirty|err|noProof|smtClean|smtId|bmk)=(?:"[^"]*"|'[^']*')"""
+)
+"""Properties of a run by which no text looks different."""
+
+_NO_PROPERTIES = re.compile(r"<[\w.:-]+\s*(?:/>|>\s*</[\w.:-]+>)")
+
+
+def parse_docx(data: bytes, name: str, options: DocumentOptions) -> ArchiveDocument:
+    """Find the paragraphs of a Word document.
+
+    :raises DataError: see `open_archive`, or a part of it is no XML.
+    """
+    return _parse(data, name, "docx")
+
+
+def parse_pptx(data: bytes, name: str, options: DocumentOptions) -> ArchiveDocument:
+    """Find the paragraphs of a PowerPoint presentation: of its slides and their notes.
+
+    :raises DataError: see `open_archive`, or a part of it is no XML.
+    """
+    return _parse(data, name, "pptx")
+
+
+def _parse(data: bytes, name: str, format: str) -> ArchiveDocument:
+    archive = open_archive(data, name, format)
+    parts = {}
+    for member in text_members(archive, format):
+        xml = archive.xml(member, _OPAQUE)
+        parts[member] = Document(xml.text, xml.encoding, list(_Part(xml).segments()), (), True)
+    return ArchiveDocument.of(archive, parts)
+
+
+def text_members(archive: Archive, format: str) -> list[str]:
+    """Return the members with text of a package, in the order of the archive."""
+    types = {
+        (child.get("PartName") or "").lstrip("/").lower(): child.get("ContentType") or ""
+        for child in archive.xml(CONTENT_TYPES).root.children
+    }
+    return [name for name in archive.names if _TYPES[format].search(types.get(name.lower(), ""))]
+
+
+class _Part:
+    """A part of a package with paragraphs."""
+
+    def __init__(self, xml: Xml) -> None:
+        self._xml = xml
+
+    def segments(self) -> Iterator[Segment]:
+        """Yield the segments in the order of the part."""
+        yield from self._within(self._xml.root, 0)
+
+    def _within(self, element: XmlElement, depth: int) -> Iterator[Segment]:
+        """Yield the segments of the outermost paragraphs within an element."""
+        if depth < MAX_DEPTH:
+            for paragraph in find_outermost(element, ("p",)):
+                yield from self._paragraph(paragraph, depth)
+
+    def _paragraph(self, paragraph: XmlElement, depth: int) -> Iterator[Segment]:
+        inner = list(self._within(paragraph, depth + 1))
+        children = paragraph.children
+        start, end = paragraph.inner_start, paragraph.inner_end
+        if children and children[0].name == "pPr":
+            start, children = children[0].end, children[1:]
+        if children and children[-1].name == "endParaRPr":
+            end, children = children[-1].start, children[:-1]
+        items = with_fields(list(self._items(children, 0)))
+        segment = paragraph_segment(self._xml.text, Span(start, end), items, inner)
+        yield from inner if segment is None else [segment]
+
+    def _items(self, children: Sequence[XmlElement], depth: int) -> Iterator[Item]:
+        for child in children:
+            if child.name == "r":
+                yield from self._run(child)
+            elif child.name in _CONTAINERS and depth < MAX_DEPTH:
+                yield from self._container(child, depth)
+            elif found := _RANGE.fullmatch(child.name):
+                kind = PieceKind.OPENING if found[2] == "Start" else PieceKind.CLOSING
+                mark = f"{found[1]} {child.get(f'{child.prefix}id')}"
+                yield Item(kind, (Span(child.start, child.end),), found[1], mark=mark)
+            elif child.name not in _DROPPED:
+                yield self._other(child, PLAIN)
+
+    def _container(self, element: XmlElement, depth: int) -> Iterator[Item]:
+        """Yield what runs are in, such as a link: its beginning, its runs, and its end."""
+        contents = element.child("sdtContent") if element.name == "sdt" else element
+        if contents is None or contents.inner_start == contents.inner_end:
+            yield self._other(element, PLAIN)
+            return
+        children = contents.children
+        start = contents.inner_start
+        while children and children[0].name.endswith("Pr"):
+            start, children = children[0].end, children[1:]
+        name = element.name
+        yield Item(PieceKind.OPENING, (Span(element.start, start),), name)
+        yield from self._items(children, depth + 1)
+        yield Item(PieceKind.CLOSING, (Span(contents.inner_end, element.end),), name)
+
+    def _run(self, run: XmlElement) -> Iterator[Item]:
+        """Yield the parts of a run; each has a copy of its tags and properties."""
+        look = self._format(run)
+        for child in run.children:
+            if child.name == "t":
+                yield from self._text(child, look)
+            elif child.name in _CHARACTERS:
+                yield text_item(_CHARACTERS[child.name], self._of_text(run, look))
+            elif child.name == "fldChar":
+                kind = child.get(f"{child.prefix}fldCharType") or ""
+                yield point_item(Span(child.start, child.end), f"{FIELD}{kind}", look)
+            elif child.name == "instrText":
+                item = point_item(Span(child.start, child.end), INSTRUCTION, look)
+                yield item._replace(text=self._xml.inner(child))
+            elif child.name not in _DROPPED and child.name != "rPr":
+                yield self._other(child, look)
+
+    def _format(self, run: XmlElement) -> Format:
+        """Return the tags and properties of a run."""
+        properties = run.child("rPr")
+        source = self._xml.text[properties.start : properties.end] if properties else ""
+        key = _NOISE.sub("", source)
+        key = "" if _NO_PROPERTIES.fullmatch(key) else key
+        return Format(key, f"{run.tag}{source}", f"</{run.prefix}r>")
+
+    def _of_text(self, run: XmlElement, look: Format) -> Format:
+        """Return the format of a run's text, in which Word has to be told to keep spaces."""
+        space = ' xml:space="preserve"' if run.prefix == self._xml.root.prefix else ""
+        opening, closing = f"<{run.prefix}t{space}>", f"</{run.prefix}t>"
+        return Format(look.key, look.opening + opening, closing + look.closing)
+
+    def _text(self, element: XmlElement, look: Format) -> Iterator[Item]:
+        """Yield the text of a run; a tab in it is a part of its own."""
+        assert element.parent is not None
+        format = self._of_text(element.parent, look)
+        text = without_sections(self._xml.inner(element))
+        if element.prefix == self._xml.root.prefix and element.get("xml:space") != "preserve":
+            text = text.strip(" \t\r\n")
+        for number, part in enumerate(text.split("\t")):
+            if number:
+                yield point_item("\t", GAP, format)
+            if part:
+                yield text_item(part, format)
+
+    def _other(self, element: XmlElement, look: Format) -> Item:
+        """Return what is not translated: a tab, a break, a note, a picture, a formula."""
+        span = Span(element.start, element.end)
+        if element.name in _KEPT:
+            source = (look.opening, span, look.closing)
+            return kept_item(source, self._shown(element), element.name)
+        kind = element.get(f"{element.prefix}type")
+        name = BREAK if element.name in ("br", "cr") and kind in (None, "textWrapping") else ""
+        is_gap = element.name in ("tab", "ptab", "br")
+        return point_item(span, name or (GAP if is_gap else element.name), look)
+
+    def _shown(self, element: XmlElement) -> str:
+        """Return the text that something kept shows."""
+        if element.name in _OPAQUE:
+            return visible_text(self._xml.inner(element))
+        return "".join(self._xml.inner(one) for one in find_outermost(element, ("t",)))

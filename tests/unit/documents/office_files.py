@@ -1,0 +1,91 @@
+"""Office files as Word and LibreOffice write them, with the contents of a test."""
+
+import io
+import zipfile
+from collections.abc import Mapping
+
+W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+A = "http://schemas.openxmlformats.org/drawingml/2006/main"
+TYPE = "application/vnd.openxmlformats-officedocument"
+ODF = "urn:oasis:names:tc:opendocument:xmlns"
+NAMESPACES = " ".join(
+    f'xmlns:{name}="{ODF}:{name}:1.0"'
+    for name in ("office", "text", "style", "table", "draw", "fo")
+)
+PICTURE = bytes(range(256)) * 9
+
+
+def archive(members: Mapping[str, str | bytes], stored: tuple[str, ...] = ()) -> bytes:
+    """Return a ZIP file; members are compressed unless they are among those to be stored."""
+    output = io.BytesIO()
+    with zipfile.ZipFile(output, "w") as file:
+        for name, content in members.items():
+            entry = zipfile.ZipInfo(name, (2024, 5, 6, 7, 8, 10))
+            kind = zipfile.ZIP_STORED if name in stored else zipfile.ZIP_DEFLATED
+            file.writestr(entry, content, kind)
+    return output.getvalue()
+
+
+def members_of(data: bytes) -> dict[str, bytes]:
+    """Return the contents of a ZIP file by their names, in order."""
+    with zipfile.ZipFile(io.BytesIO(data)) as file:
+        return {name: file.read(name) for name in file.namelist()}
+
+
+def package(parts: Mapping[str, tuple[str, str]]) -> bytes:
+    """Return a package. parts: name -> type behind the common beginning, and content."""
+    types = "".join(
+        f'<Override PartName="/{name}" ContentType="{TYPE}.{type}+xml"/>'
+        for name, (type, _) in parts.items()
+    )
+    members: dict[str, str | bytes] = {"[Content_Types].xml": f"<Types>{types}</Types>"}
+    members |= {name: content for name, (_, content) in parts.items()}
+    members["media/image1.png"] = PICTURE
+    return archive(members, stored=("media/image1.png",))
+
+
+def word(body: str, **others: str) -> bytes:
+    """Return a Word document. others: type of a further part -> its paragraphs."""
+    document = (
+        f'<?xml version="1.0"?>\n<w:document xmlns:w="{W}"><w:body>{body}</w:body></w:document>'
+    )
+    parts = {"word/document.xml": ("wordprocessingml.document.main", document)}
+    for kind, content in others.items():
+        root = f'<w:{kind} xmlns:w="{W}">{content}</w:{kind}>'
+        parts[f"word/{kind}.xml"] = (f"wordprocessingml.{kind}", root)
+    return package(parts)
+
+
+def body_of(data: bytes) -> str:
+    """Return the contents of a Word document's body."""
+    text = members_of(data)["word/document.xml"].decode()
+    return text.partition("<w:body>")[2].partition("</w:body>")[0]
+
+
+def run(text: str, properties: str = "", tag: str = "w:r") -> str:
+    """Return a run of Word. properties: names of elements without attributes."""
+    inner = "".join(f"<w:{name}/>" for name in properties.split())
+    inner = f"<w:rPr>{inner}</w:rPr>" if inner else ""
+    return f'<{tag}>{inner}<w:t xml:space="preserve">{text}</w:t></w:r>'
+
+
+def opendocument(content: str, styles: str = "", headers: str = "", kind: str = "text") -> bytes:
+    """Return an OpenDocument file: its text, automatic styles, and headers of pages."""
+    automatic = f"<office:automatic-styles>{styles}</office:automatic-styles>"
+    body = f"<office:body><office:{kind}>{content}</office:{kind}></office:body>"
+    root = f"<office:document-content {NAMESPACES}>{automatic}{body}</office:document-content>"
+    pages = f"<style:master-page><style:header>{headers}</style:header></style:master-page>"
+    members: dict[str, str | bytes] = {
+        "mimetype": f"application/vnd.oasis.opendocument.{kind}",
+        "Pictures/1.png": PICTURE,
+        "content.xml": root,
+        "styles.xml": f"<office:document-styles {NAMESPACES}>{pages}</office:document-styles>",
+        "META-INF/manifest.xml": "<manifest/>",
+    }
+    return archive(members, stored=("mimetype",))
+
+
+def content_of(data: bytes, kind: str = "text") -> str:
+    """Return the text of an OpenDocument file with its tags."""
+    text = members_of(data)["content.xml"].decode()
+    return text.partition(f"<office:{kind}>")[2].partition(f"</office:{kind}>")[0]
