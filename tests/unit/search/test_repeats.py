@@ -19,6 +19,7 @@ from nmtkit.search.constraints import ConstrainedSentence, Constraints
 from nmtkit.search.forced_decoding import decode_forced
 from nmtkit.search.forced_prefix import chain
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS
+from nmtkit.search.next_token import scorer_of
 from nmtkit.search.repeats import RepeatedNgrams
 from nmtkit.search.sampling import SamplingConfig, sample, sample_batch
 from nmtkit.search.word_boundaries import WordBoundaries
