@@ -303,7 +303,9 @@ class ConstrainedRows:
         steps = states.tokens.masked_fill(~states.is_step, BOS)  # [n, k, M]
         of_terms = (mask.repeats.unsqueeze(3) == steps.unsqueeze(2)).any(3)  # [n, k, m]
         in_prefix = [self._table[number].state.prefix is not None for number in numbers]
-        slots = torch.tensor(in_prefix).to(of_terms.device).view(*mask.eos.shape, 1)
+        slots = (
+            torch.tensor(in_prefix).to(of_terms.device, non_blocking=True).view(*mask.eos.shape, 1)
+        )
         return mask.allowing(of_terms | slots)
 
     def _apply_rules(

@@ -16,8 +16,10 @@ from nmtkit.errors import ConfigError
 from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.beam import beam_search, search_batches
 from nmtkit.search.constraints import ConstrainedSentence, Constraints
+from nmtkit.search.forced_decoding import decode_forced
 from nmtkit.search.forced_prefix import chain
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS
+from nmtkit.search.next_token import scorer_of
 from nmtkit.search.repeats import RepeatedNgrams
 from nmtkit.search.sampling import SamplingConfig, sample, sample_batch
 from nmtkit.search.word_boundaries import WordBoundaries
@@ -226,9 +228,6 @@ def test_a_prefix_is_kept_though_it_repeats_itself(prefix_model):
 
 
 def test_a_beam_finds_repeats_of_what_was_given(prefix_model):
-    from nmtkit.search.forced_decoding import decode_forced
-    from nmtkit.search.next_token import scorer_of
-
     model = prefix_model(3, **LOOPING)
     batch = encode([model], [[5, 6, 7, 0]])
     with torch.inference_mode():
