@@ -115,9 +115,9 @@ def document_options(function: Any) -> Any:
             type=click.Choice(FORMATS),
             metavar="FORMAT",
             common=True,
-            help="Translate a file in place: html, xliff, docx and others. They are html, po, xliff,"
-            " tmx, tsv, srt, md, docx, odt, pptx, odp; all else in the file is kept, and 'auto' goes by"
-            " the ending of its name.",
+            help="Translate a file in place: html, xliff, docx and others. They are html, po,"
+            " xliff, tmx, tsv, srt, md, docx, odt, pptx, odp; all else in the file is kept, and"
+            " 'auto' goes by the ending of its name.",
         ),
         option(
             "--columns",
