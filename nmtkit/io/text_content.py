@@ -36,11 +36,12 @@ _CUT_MARK = re.compile(rb"(?:\A|(?<=\n))\xef\xbb?\Z")
 
 _RETURNS = "carriage returns at the ends of lines were taken off"
 _UNPACK = "unpack it first"
+_UNPACK_OFFICE = f"{_UNPACK} (documents: 'nmtkit translate --format auto')"
 _EXPORT = "export it as plain text in UTF-8"
 _NO_TEXT = "a text in UTF-8 is needed"
 
 _SIGNATURES: tuple[tuple[bytes, str, str], ...] = (
-    (rb"PK(\x03\x04|\x05\x06|\x07\x08)", "a zip archive or an office document", _UNPACK),
+    (rb"PK(\x03\x04|\x05\x06|\x07\x08)", "a zip archive or an office document", _UNPACK_OFFICE),
     (rb"7z\xbc\xaf\x27\x1c", "a 7z archive", _UNPACK),
     (rb"Rar!\x1a\x07", "a RAR archive", _UNPACK),
     (rb"(?=[^\n]{0,100}\0).{257}ustar[\0 ]", "a tar archive", _UNPACK),
