@@ -16,8 +16,18 @@ if TYPE_CHECKING:
     from nmtkit.parallel.process_group import ProcessGroup
 
 FORMATS = (
-    *("auto", "html", "po", "xliff", "tmx", "tsv", "srt", "md"),
-    *("docx", "odt", "pptx", "odp"),
+    "auto",
+    "html",
+    "po",
+    "xliff",
+    "tmx",
+    "tsv",
+    "srt",
+    "md",
+    "docx",
+    "odt",
+    "pptx",
+    "odp",
 )
 
 DOCUMENT_RULES: list[Rule] = [
@@ -117,7 +127,7 @@ def document_options(function: Any) -> Any:
             common=True,
             help="Translate a file in place: html, xliff, docx and others. They are html, po,"
             " xliff, tmx, tsv, srt, md, docx, odt, pptx, odp; all else in the file is kept, and"
-            " 'auto' goes by the ending of its name.",
+            " 'auto' chooses by the ending of its name.",
         ),
         option(
             "--columns",

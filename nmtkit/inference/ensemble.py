@@ -224,6 +224,7 @@ class Ensemble:
         :param constraints: of each sentence; empty if there are none.
         :param done: marks the sentences of a batch when search asks for the next one.
         """
+        symbols = [*self.copied_symbols.values()]
         for batch in batches:
             batch_sentences = [sentences[number] for number in batch]
             encoded, lengths = self.encode(batch_sentences)
@@ -232,7 +233,6 @@ class Ensemble:
             if candidates is not None:
                 lists = candidate_rows(batch_sentences, candidates, own)
                 lists = lists.to(lengths.device, non_blocking=True)
-            symbols = [*self.copied_symbols.values()]
             yield EncodedBatch(encoded, lengths, lists, own, repeatable=symbols)
             if done is not None:
                 done.mark(batch)

@@ -186,8 +186,7 @@ class Adaptation:
     def _fine_tune(self) -> FineTuner:
         """Fine-tune the model as long as there is time, or until few corrections are right."""
         request, config = self.request, self.model.config
-        replays = self.replay is not None
-        many = replays and len(self.learned) >= MANY
+        many, replays = len(self.learned) >= MANY, self.replay is not None
         settings = request.settings or settings_for(config.training, self.is_few, many, replays)
         corpus = corpus_of(self.learned, self.model)
         corrections = Batches(corpus, batching(config.data, settings.tokens), request.seed)

@@ -86,7 +86,7 @@ def settings_for(
     and no dropout before they come again (measured in `bench/NOTEBOOK.md`).
 
     :param config: settings of the training of the old model.
-    :param many: there are at least `MANY`, and old data to replay.
+    :param many: there are at least `MANY`.
     :param replays: there are old data to replay.
     """
 
@@ -99,7 +99,7 @@ def settings_for(
         )
     if few:
         return FineTuningSettings(rate(MAX_RATE) / 2, pull=0.05)
-    if many:
+    if many and replays:
         return FineTuningSettings(
             rate(MAX_RATE_OF_MANY),
             tokens=800,
