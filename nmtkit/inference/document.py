@@ -10,15 +10,14 @@ All sentences of a file are translated together, as fast as lines of text.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import islice
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from nmtkit.documents.accelerators import Accelerator, put_accelerator, remove_accelerator
 from nmtkit.documents.document import DocumentOptions, Edit, Segment, Syntax
 from nmtkit.documents.formats import FORMATS as FORMATS
-from nmtkit.documents.formats import AnyDocument, parse_document
 from nmtkit.documents.formats import format_of as format_of
+from nmtkit.documents.formats import parse_document
 from nmtkit.documents.inline import parse_segment
 from nmtkit.documents.markdown_emphasis import with_visible_emphasis
 from nmtkit.documents.markdown_inline import EMPHASIS
@@ -87,15 +86,61 @@ def translate_document(
     refuse_other(data, bytes, "data")
     text = translator.ensemble.first.config.text
     options = DocumentOptions(text.src_language, text.tgt_language, columns, reviewed, retranslate)
-    document = parse_document(data, format, name, options)
-    patterns = [*protect, *read_patterns([], placeholders=True)]
-    table = own_table(translator.ensemble.first) if table is None else table
-    keepers = _Keepers(
-        MarkupTranslator(translator, None, patterns, table),
-        MarkupTranslator(translator, "html", patterns, table),
+    document = SegmentedDocument(data, format, name, options)
+    worker = SegmentTranslator(translator, protect, table)
+    texts = worker.translate(document.segments, document.texts, process_group)
+    if not process_group.is_main:
+        return TranslatedDocument(b"", document.size)
+    return TranslatedDocument(
+        document.write(texts), document.size, sorted([*document.warnings, *worker.warnings])
     )
-    worker = _DocumentTranslator(document, translator, keepers, options)
-    return worker.translate(process_group)
+
+
+class SegmentedDocument:
+    """A file divided into segments, into which their translations are written.
+
+    segments: in the order of the file, each followed by those within it. texts: of each of them.
+    size: number of the segments that are not within another one. warnings: of what cannot be
+    translated, with the number of the line.
+
+    :param data: the bytes of the file. format, name: see `translate_document`.
+    :param options: languages of the file, and what is translated in it.
+    :raises ConfigError: there is no such format.
+    :raises DataError: the file cannot be read.
+    """
+
+    def __init__(self, data: bytes, format: str, name: str, options: DocumentOptions) -> None:
+        self._document = parse_document(data, format, name, options)
+        self.segments = [*_flat(self._document.segments)]
+        self.texts = [segment.source for segment in self.segments]
+        self.size = len(self._document.segments)
+        self.warnings = list(self._document.warnings)
+
+    def write(self, texts: Sequence[str]) -> bytes:
+        """Return the bytes of the file with other texts of its segments.
+
+        :raises DataError: the encoding of the file lacks a character of a text.
+        """
+        written = iter(texts)
+        edits = [edit for one in self._document.segments for edit in _edits(one, written)]
+        return self._document.write(edits)
+
+
+def _flat(segments: Sequence[Segment]) -> Iterator[Segment]:
+    """Yield segments, each followed by those within it; one that is not readable stays whole."""
+    for one in segments:
+        yield one
+        if one.is_readable:
+            yield from _flat(one.inner)
+
+
+def _edits(segment: Segment, texts: Iterator[str]) -> list[Edit]:
+    """Return what new texts of a segment and of those within it change in the file."""
+    text = next(texts)
+    if not segment.is_readable:
+        return []
+    inner = [edit for one in segment.inner for edit in _edits(one, texts)]
+    return list(segment.write(text, inner))
 
 
 class _Keepers(NamedTuple):
@@ -116,90 +161,104 @@ class _Prepared:
     sentences: MarkedSentences
     texts: "Sequence[str | None]" = ()
     accelerator: Accelerator | None = None
-    inner: "list[_Prepared]" = field(default_factory=list)
 
 
-class _DocumentTranslator:
-    """Translates the segments of one file."""
+class SegmentTranslator:
+    """Translates the texts of segments, with the markup in them.
+
+    warnings: of what could not be put in its place, each with the number of the line.
+
+    :param translator, protect, table: see `translate_document`.
+    """
 
     def __init__(
         self,
-        document: AnyDocument,
         translator: Translator,
-        keepers: _Keepers,
-        options: DocumentOptions,
+        protect: Sequence[re.Pattern[str]] = (),
+        table: TranslationTable | None = None,
     ) -> None:
-        self._document, self._translator, self._options = document, translator, options
-        self._keepers = keepers
-        self._warnings = list(document.warnings)
-        self._spaced = base_language(options.tgt_language) not in EAST_ASIAN
+        patterns = [*protect, *read_patterns([], placeholders=True)]
+        table = own_table(translator.ensemble.first) if table is None else table
+        languages = translator.ensemble.first.config.text
+        self._translator, self._src_language = translator, languages.src_language
+        self._keepers = _Keepers(
+            MarkupTranslator(translator, None, patterns, table),
+            MarkupTranslator(translator, "html", patterns, table),
+        )
+        self._spaced = base_language(languages.tgt_language) not in EAST_ASIAN
+        self.warnings: list[tuple[int, str]] = []
 
-    def translate(self, process_group: ProcessGroup) -> TranslatedDocument:
-        """Return the translated file."""
-        prepared = [self._prepare(segment) for segment in self._document.segments]
-        texts = [text for one in _flat(prepared) for text in one.texts if text is not None]
+    def translate(
+        self,
+        segments: Sequence[Segment],
+        texts: Sequence[str],
+        process_group: ProcessGroup = SINGLE_PROCESS,
+    ) -> list[str]:
+        """Return the translations of the texts of segments, as they are written in the file.
+
+        :param segments: of a file.
+        :param texts: of each of them: its source, or a translation of it by another model.
+        :param process_group: shares the sentences; on ranks other than 0 nothing is returned.
+        """
+        pairs = zip(segments, texts, strict=True)
+        prepared = [self._prepare(replace(segment, source=text)) for segment, text in pairs]
+        sentences = [text for one in prepared for text in one.texts if text is not None]
         is_marked = any(
             sentence.marked.atoms or sentence.marked.elements
-            for one in _flat(prepared)
+            for one in prepared
             for sentence, text in zip(one.sentences.sentences, one.texts, strict=True)
             if text is not None
         )
         alignments = is_marked and self._translator.ensemble.has_attention
         results = self._translator.translate(
-            texts, alignments=alignments, process_group=process_group
+            sentences, alignments=alignments, process_group=process_group
         )
-        translations = [translations[0] for translations in results]
+        translations = [n_best[0] for n_best in results]
         if not process_group.is_main:
-            return TranslatedDocument(b"", len(prepared))
+            return []
         written = iter(translations)
-        edits = [edit for one in prepared for edit in self._edits(one, written)]
-        data = self._document.write(edits)
-        return TranslatedDocument(data, len(prepared), sorted(self._warnings))
+        return [self._joined(one, written) for one in prepared]
 
     def _prepare(self, segment: Segment) -> _Prepared:
         """Divide a segment into sentences."""
-        accelerator = None
         if not segment.is_readable:
-            self._warnings.append(
-                (segment.line, "bytes that cannot be decoded; the text was left as it is")
-            )
+            self._warn(segment.line, "bytes that cannot be decoded; the text was left as it is")
             return _Prepared(segment, MarkedSentences((), segment.source))
+        accelerator = None
         source = segment
         if segment.accelerators:
             text, accelerator = remove_accelerator(segment.source, segment.accelerators)
             source = replace(segment, source=text)
         keeper = self._keeper(segment)
         marked = keeper.with_protected(parse_segment(source))
-        sentences = split_marked(marked, self._options.src_language, segment.lines)
+        sentences = split_marked(marked, self._src_language, segment.lines)
         texts = [
             self._model_text(segment, sentence) if _has_words(sentence.marked) else None
             for sentence in sentences.sentences
         ]
-        inner = [self._prepare(one) for one in segment.inner]
-        return _Prepared(segment, sentences, texts, accelerator, inner)
+        return _Prepared(segment, sentences, texts, accelerator)
 
     def _keeper(self, segment: Segment) -> MarkupTranslator:
         """Return what puts the markup of a segment back."""
         is_plain = segment.syntax in (Syntax.TEXT, Syntax.MARKDOWN)
         return self._keepers.plain if is_plain else self._keepers.marked
 
-    def _edits(self, prepared: _Prepared, translations: Iterator[Translation]) -> list[Edit]:
-        """Return what the translation of a segment changes in the file."""
+    def _joined(self, prepared: _Prepared, translations: Iterator[Translation]) -> str:
+        """Return the translation of a segment; `translations` begin with those of its sentences."""
         segment = prepared.segment
-        own = iter([*islice(translations, sum(text is not None for text in prepared.texts))])
-        inner = [edit for one in prepared.inner for edit in self._edits(one, translations)]
-        if not segment.is_readable:
-            return inner
+        pairs = zip(prepared.sentences.sentences, prepared.texts, strict=True)
         texts = [
-            sentence.source if text is None else self._text(segment, sentence, text, next(own))
-            for sentence, text in zip(prepared.sentences.sentences, prepared.texts, strict=True)
+            sentence.source
+            if text is None
+            else self._text(segment, sentence, text, next(translations))
+            for sentence, text in pairs
         ]
         text = prepared.sentences.joined(texts, self._spaced)
         if prepared.accelerator is not None:
             originals = [sentence.source for sentence in prepared.sentences.sentences]
             is_same = texts == originals
             text = segment.source if is_same else put_accelerator(text, prepared.accelerator)
-        return list(segment.write(text, inner))
+        return text
 
     def _text(
         self, segment: Segment, sentence: MarkedSentence, given: str, translation: Translation
@@ -242,14 +301,7 @@ class _DocumentTranslator:
             self._warn(line, self._translator.describe_missing([term]))
 
     def _warn(self, line: int, message: str) -> None:
-        self._warnings.append((line, message))
-
-
-def _flat(prepared: Sequence[_Prepared]) -> Iterator[_Prepared]:
-    """Yield segments, each followed by those within it."""
-    for one in prepared:
-        yield one
-        yield from _flat(one.inner)
+        self.warnings.append((line, message))
 
 
 def _has_words(marked: MarkedText) -> bool:
