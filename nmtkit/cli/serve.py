@@ -11,7 +11,9 @@ from nmtkit.cli.shared_options import FOLDER, force_option
 
 RULES: list[Rule] = [
     needs("--new-key", "--keys"),
-    *excludes("--new-key", "--pair", "--glossary", "--check", because="it only makes a key"),
+    *excludes(
+        "--new-key", "--pair", "--pivot", "--glossary", "--check", because="it only makes a key"
+    ),
     needs("--output", "--new-key"),
     needs("--force", "--new-key"),
 ]
@@ -47,6 +49,7 @@ def command(
     Examples:
       nmtkit serve model
       nmtkit serve model --pair fr-en=back --glossary names=names.tsv
+      nmtkit serve fr-en en-de --pivot en
       nmtkit serve --new-key omegat --keys keys.txt
       nmtkit serve model --host 0.0.0.0 --keys keys.txt --rate 600
 

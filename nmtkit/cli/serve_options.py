@@ -48,6 +48,7 @@ def server_settings(
     return ServerSettings(
         models=ModelSettings(
             folders=models_of_pairs(models, values["pairs"]),
+            pivots=values["pivots"],
             glossaries=named_files(values["glossaries"]),
             device=values["device"],
             params=values["params"],
@@ -100,6 +101,15 @@ MODELS = group(
         metavar="SRC-TGT=MODEL",
         common=True,
         help="Model of a pair of languages. Repeatable; with MODEL,MODEL an ensemble.",
+    ),
+    option(
+        "--pivot",
+        "pivots",
+        multiple=True,
+        metavar="LANG",
+        common=True,
+        help="Translate through this language where no model translates a pair, but one into LANG"
+        " and one from it do. Repeatable; of several the first counts.",
     ),
     option(
         "--glossary",

@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from nmtkit.documents.accelerators import Accelerator, put_accelerator, remove_accelerator
-from nmtkit.documents.document import DocumentOptions, Edit, Segment, Syntax
+from nmtkit.documents.document import DocumentOptions as DocumentOptions
+from nmtkit.documents.document import Edit, Segment, Syntax
 from nmtkit.documents.formats import FORMATS as FORMATS
 from nmtkit.documents.formats import format_of as format_of
 from nmtkit.documents.formats import parse_document
@@ -115,6 +116,13 @@ class SegmentedDocument:
         self.texts = [segment.source for segment in self.segments]
         self.size = len(self._document.segments)
         self.warnings = list(self._document.warnings)
+
+    def translate(self, texts: Sequence[str], translator: Translator) -> list[str]:
+        """Return the translations of texts that stand for those of the segments.
+
+        :param texts: as in the file, or as another model has translated them.
+        """
+        return SegmentTranslator(translator).translate(self.segments, texts)
 
     def write(self, texts: Sequence[str]) -> bytes:
         """Return the bytes of the file with other texts of its segments.

@@ -1,6 +1,8 @@
 """Translation of files in a process of their own: a fork of the model's host, with limits.
 
 The process has the model in memory that it shares with the workers, translates one file, and ends.
+If another model translates the translation, as through a pivot language, the process gives back the
+texts of the file, and one of the other model's translates these and writes them into the file.
 It has a low priority, so that sentences of others do not wait for a book, and a limit on memory,
 as what it parses came from a client.
 """
@@ -8,12 +10,14 @@ as what it parses came from a client.
 import base64
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from nmtkit.errors import DataError, is_out_of_memory
-from nmtkit.inference.document import format_of, translate_document
+from nmtkit.inference.document import DocumentOptions, SegmentedDocument, format_of
 from nmtkit.inference.translator import Translator
 from nmtkit.serve.lines import PLAIN, joined_text, split_text
+from nmtkit.serve.routes import Pair
 from nmtkit.text.sentences import find_sentences
 
 NICENESS = 10
@@ -31,41 +35,66 @@ def prepare_for_files(translator: Translator) -> None:
     find_sentences("One. Two.", translator.ensemble.first.config.text.src_language)
 
 
-def translate_files(translator: Translator, files: dict[str, Any]) -> list[str]:
+def translate_files(translator: Translator, files: dict[str, Any]) -> dict[str, Any]:
     """Translate files.
 
-    :param files: `contents`, each in base64, and `name`, whose ending names their format.
-    :return: their translations in base64.
+    :param files: `contents`, each in base64; `name`, whose ending names their format; `languages`
+        of the source and the translation; `texts`, those of each file in the language from which
+        the model translates, or None if it is that of the file; `is_last`: write the translations.
+    :return: `contents`: the translations, in base64; or `texts`, if another model goes on.
     :raises DataError: one cannot be read.
     :raises SystemExit: memory has run out; the server takes the end of the process for that.
     """
     contents = [base64.b64decode(content) for content in files["contents"]]
     _limit(sum(map(len, contents)))
-    name = files["name"]
-    format = None if name.lower().endswith(PLAIN) else format_of(name)
     try:
-        translated = [_translate(translator, content, format) for content in contents]
+        return _translate(translator, contents, files)
     except Exception as error:
         if is_out_of_memory(error):
             sys.exit(1)
         raise
-    return [base64.b64encode(content).decode("ascii") for content in translated]
 
 
-def _translate(translator: Translator, data: bytes, format: str | None) -> bytes:
+def _translate(
+    translator: Translator, contents: Sequence[bytes], files: dict[str, Any]
+) -> dict[str, Any]:
+    parsed = [_parsed(data, files["name"], files["languages"]) for data in contents]
+    given = files["texts"]
+    pairs = zip(parsed, [file.texts for file in parsed] if given is None else given, strict=True)
+    texts = [file.translate(texts, translator) for file, texts in pairs]
+    if not files["is_last"]:
+        return {"texts": texts}
+    written = [file.write(own) for file, own in zip(parsed, texts, strict=True)]
+    return {"contents": [base64.b64encode(data).decode("ascii") for data in written]}
+
+
+def _parsed(data: bytes, name: str, languages: Pair) -> "_Lines | SegmentedDocument":
+    """Return the texts of a file, and what writes others into it."""
+    format = None if name.lower().endswith(PLAIN) else format_of(name)
     if format is None:
-        return _translate_lines(translator, data)
-    return translate_document(data, format, translator, name="the file").data
+        return _Lines(data)
+    return SegmentedDocument(data, format, "the file", DocumentOptions(*languages))
 
 
-def _translate_lines(translator: Translator, data: bytes) -> bytes:
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError(f"the file is not UTF-8 (byte {error.start + 1}); convert it") from error
-    lines, endings = split_text(text)
-    texts = (n_best[0].text for n_best in translator.translate(lines))
-    return joined_text(texts, endings).encode("utf-8")
+class _Lines:
+    """A file of lines; see `SegmentedDocument`."""
+
+    def __init__(self, data: bytes) -> None:
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"the file is not UTF-8 (byte {error.start + 1}); convert it"
+            ) from error
+        self.texts, self._endings = split_text(text)
+
+    def translate(self, texts: Sequence[str], translator: Translator) -> list[str]:
+        """Return the translations of the texts."""
+        return [n_best[0].text for n_best in translator.translate(texts)]
+
+    def write(self, texts: Sequence[str]) -> bytes:
+        """Return the bytes of the file with other texts."""
+        return joined_text(texts, self._endings).encode("utf-8")
 
 
 def _limit(size: int) -> None:

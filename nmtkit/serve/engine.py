@@ -14,11 +14,13 @@ from typing import Any
 
 from nmtkit.serve.errors import RequestError, stopping
 from nmtkit.serve.file_engine import FileEngine
-from nmtkit.serve.job import Job, LineResult, Pair
+from nmtkit.serve.job import Job, Key
 from nmtkit.serve.journal import Journal
 from nmtkit.serve.metrics import Metrics
 from nmtkit.serve.model_pool import ModelPool, ServedModel
 from nmtkit.serve.model_process import Worker, WorkerEnded
+from nmtkit.serve.results import LineResult, empty_result
+from nmtkit.serve.routes import Pair, Route
 from nmtkit.serve.scheduler import MAX_LINES, Piece, Rates, Scheduler, Waiting
 from nmtkit.serve.settings import Limits, ModelSettings
 from nmtkit.serve.task import Task
@@ -36,7 +38,6 @@ and this share of the time of their piece, at most."""
 ABANDONED_SECONDS = 1.0
 """Time that a worker has to finish a piece that nobody waits for; then it is killed."""
 
-Key = tuple[Pair, Task]
 ThePiece = Piece[Key, Job]
 
 
@@ -64,6 +65,7 @@ class Engine:
         self, settings: ModelSettings, limits: Limits, journal: Journal, metrics: Metrics
     ) -> None:
         self.pool = ModelPool(settings, journal)
+        self._routes = settings.routes
         self._limits, self._journal, self._metrics = limits, journal, metrics
         for model in self.pool.models.values():
             metrics.worker_ends.add(model.name, amount=0)  # an alert needs a value to begin with
@@ -131,16 +133,16 @@ class Engine:
     ) -> Job:
         """Begin to translate lines, within the time limit, which includes the model's loading.
 
-        :param pair: a pair of models, or a language twice: lines stay as they are.
+        :param pair: of one model or of two in turn, or a language twice: lines stay as they are.
         :param lines: of text; those without words have an empty translation.
         :param client: who asks; clients are served in turns.
         :param prefixes: the beginning of each translation.
         :return: the job, whose results can be read; it ends when its reader stops reading.
-        :raises RequestError: the queue is full.
+        :raises RequestError: the queue is full, or the task has terms that cannot be applied.
         """
-        job = Job(pair, task, lines, prefixes, client)
-        model = self._model_of(pair)
-        if model is None:
+        route = self._route(pair, task)
+        job = Job(route, task, lines, prefixes, client)
+        if not route:
             for index, line in enumerate(lines):
                 job.answer(index, empty_result(task, line))
             return job
@@ -148,12 +150,14 @@ class Engine:
         seconds = self._limits.seconds
         timer = asyncio.get_running_loop().call_later(seconds, job.expire, seconds)
         self._jobs.add(job)
-        model.jobs += 1
-        job.on_close = lambda: self._close(job, model, timer)
-        if model.is_loaded:
+        models = self._models(route)
+        for model in models:
+            model.jobs += 1
+        job.on_close = lambda: self._close(job, models, timer)
+        if all(model.is_loaded for model in models):
             self._put(job)
         else:
-            load = asyncio.create_task(self._put_when_loaded(job, model))
+            load = asyncio.create_task(self._put_when_loaded(job, models))
             self._loads[load] = job
             load.add_done_callback(self._loads.pop)
         return job
@@ -162,9 +166,10 @@ class Engine:
         """Return the jobs whose model is being loaded."""
         return [job for job in self._loads.values() if not job.is_closed]
 
-    async def _put_when_loaded(self, job: Job, model: ServedModel) -> None:
+    async def _put_when_loaded(self, job: Job, models: Sequence[ServedModel]) -> None:
         try:
-            await model.ready()
+            for model in models:
+                await model.ready()
         except Exception as error:
             job.fail(error)
         else:
@@ -173,46 +178,68 @@ class Engine:
     async def translate_files(
         self, pair: Pair, name: str, contents: Sequence[bytes], task: Task
     ) -> list[bytes]:
-        """Translate files in one process of their own; see `FileEngine.translate`.
+        """Translate files, with each model in one process of its own; see `FileEngine.translate`.
 
-        :param pair: a pair of models, or a language twice: files stay as they are.
+        :param pair: of one model or of two in turn, or a language twice: files stay as they are.
         """
-        model = self._model_of(pair)
-        if model is None:
+        route = self._route(pair, task)
+        if not route:
             return list(contents)
-        return await self._files.translate(model, name, contents, task)
+        return await self._files.translate(self._models(route), name, contents, task)
 
-    def _model_of(self, pair: Pair) -> ServedModel | None:
-        """Return the model of a pair, or None for a language twice."""
-        model = self.pool.models.get(pair)
-        assert model is not None or pair[0] == pair[1], pair
-        return model
+    def _route(self, pair: Pair, task: Task) -> Route:
+        """Return the pairs of the models that translate a pair in turn, none for a language twice.
+
+        :raises RequestError: the task has terms, and the models translate through a third language.
+        """
+        route = self._routes.get(pair, ())
+        assert route or pair[0] == pair[1], pair
+        if len(route) > 1 and (task.terms or task.glossary is not None):
+            raise RequestError(
+                400,
+                f"{'-'.join(pair)} is translated through {route[0][1]}, where terms cannot be"
+                " applied; leave out terms and glossary, or use a server with a model of the pair",
+            )
+        return route
+
+    def _models(self, route: Route) -> list[ServedModel]:
+        return [self.pool.models[pair] for pair in route]
 
     def _check_queue(self, job: Job) -> None:
         waiting = self._scheduler.size + sum(job.characters for job in self._unloaded_jobs())
         if waiting and waiting + job.characters > self._limits.queue:
             self._metrics.rejected.add("queue")
-            seconds = 1 + int(self._rates.seconds((job.pair, Task()), waiting) / self._cores)
+            seconds = 1 + int(self._rates.seconds((job.keys[0][0], Task()), waiting) / self._cores)
             raise RequestError(503, "the server has too much to do; try again later", seconds)
 
     def _put(self, job: Job) -> None:
-        for index, line in enumerate(job.lines):
-            if job.is_closed:
-                return
-            if line.strip():
-                size = len(line) + LINE_SIZE
-                self._scheduler.put((job.pair, job.task), Waiting(job, index, size))
-            else:
-                prefix = job.prefixes[index] if job.prefixes else ""
-                job.answer(index, empty_result(job.task, prefix))
+        for index in range(len(job.lines)):
+            self._put_line(job, index)
         self._changed.set()
 
-    def _close(self, job: Job, model: ServedModel, timer: asyncio.TimerHandle) -> None:
+    def _put_line(self, job: Job, index: int) -> None:
+        """Let a line wait for its model; one without words needs none."""
+        if job.is_closed:
+            return
+        text, key = job.text(index), job.key(index)
+        if text.strip():
+            self._scheduler.put(key, Waiting(job, index, len(text) + LINE_SIZE))
+        else:
+            self._take(job, index, empty_result(key[1], job.prefix(index)))
+
+    def _take(self, job: Job, index: int, result: LineResult) -> None:
+        """Give a line the result of its model, and let it wait for the next one if there is one."""
+        if job.take(index, result):
+            self._put_line(job, index)
+
+    def _close(self, job: Job, models: Sequence[ServedModel], timer: asyncio.TimerHandle) -> None:
         timer.cancel()
         self._jobs.discard(job)
-        model.jobs -= 1
-        model.last_used = time.monotonic()
-        self._scheduler.remove((job.pair, job.task), job)
+        for model in models:
+            model.jobs -= 1
+            model.last_used = time.monotonic()
+        for key in job.keys:
+            self._scheduler.remove(key, job)
         for work in self._running:
             if all(line.request.is_closed for line in work.piece.lines):
                 asyncio.get_running_loop().call_later(ABANDONED_SECONDS, self._abandon, work)
@@ -289,9 +316,9 @@ class Engine:
             await model.ready()
         self._retry(piece, "its model was being loaded")
 
-    def _learn(self, piece: ThePiece, seconds: float) -> None:
+    def _learn(self, piece: ThePiece, texts: Sequence[str], seconds: float) -> None:
         self._rates.add(piece, seconds)
-        self._metrics.translated(piece.key[0], [_source(line) for line in piece.lines], seconds)
+        self._metrics.translated(piece.key[0], texts, seconds)
         requests = len({id(line.request) for line in piece.lines})
         if requests > 1:
             self._gathered = min(requests, MAX_LINES)
@@ -300,10 +327,11 @@ class Engine:
     def _answer(self, piece: ThePiece, answer: dict[str, Any]) -> None:
         if "results" in answer:
             results: list[LineResult] = answer["results"]
+            texts, seconds = _texts(piece), answer["seconds"]
             pairs = list(zip(piece.lines, results, strict=True))  # all or none is answered
             for line, result in pairs:
-                line.request.answer(line.position, result)
-            self._learn(piece, answer["seconds"])
+                self._take(line.request, line.position, result)
+            self._learn(piece, texts, seconds)
         elif not answer["is_bug"]:
             self._refuse(piece, answer["error"])
         else:
@@ -335,33 +363,13 @@ class Engine:
 
 def _message(piece: ThePiece) -> dict[str, object]:
     """Return a piece as workers read it."""
-    lines = [_source(line) for line in piece.lines]
-    has_prefixes = any(line.request.prefixes for line in piece.lines)
-    prefixes = [_prefix(line) for line in piece.lines] if has_prefixes else None
-    return {"lines": lines, "prefixes": prefixes, "task": piece.key[1].as_message()}
+    prefixes = [line.request.prefix(line.position) for line in piece.lines]
+    return {
+        "lines": _texts(piece),
+        "prefixes": prefixes if any(prefixes) else None,
+        "task": piece.key[1].as_message(),
+    }
 
 
-def _source(line: Waiting[Job]) -> str:
-    return line.request.lines[line.position]
-
-
-def _prefix(line: Waiting[Job]) -> str:
-    prefixes = line.request.prefixes
-    return prefixes[line.position] if prefixes else ""
-
-
-def empty_result(task: Task, prefix: str = "") -> LineResult:
-    """Return the result of a line for which no model is run, such as one without words.
-
-    :param prefix: beginning of its translation, which is all of it.
-    """
-    if task.continuations:
-        return {"continuations": []}
-    result: LineResult = {"text": prefix, "alternatives": [], "missing_terms": []}
-    result |= {"ranking_scores": [0.0], "finished": True, "score": 0.0}
-    if task.details:
-        result["alternative_details"] = []
-        result |= {"source_words": [], "target_words": [], "alignment": [], "word_scores": []}
-    if task.confidence:
-        result |= {"confidence": None, "word_confidences": None}
-    return result
+def _texts(piece: ThePiece) -> list[str]:
+    return [line.request.text(line.position) for line in piece.lines]

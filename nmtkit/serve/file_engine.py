@@ -1,9 +1,9 @@
-"""Translation of files: a process for those of each request, within limits of number and time."""
+"""Translation of files: processes for those of each request, within limits of number and time."""
 
 import asyncio
 import base64
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nmtkit.serve.errors import RequestError
@@ -35,11 +35,11 @@ class FileEngine:
         return len(self._time_limits)
 
     async def translate(
-        self, model: ServedModel, name: str, contents: Sequence[bytes], task: Task
+        self, models: Sequence[ServedModel], name: str, contents: Sequence[bytes], task: Task
     ) -> list[bytes]:
-        """Translate files in one process.
+        """Translate files, with each model in one process, one after the other.
 
-        :param name: of the files; only its ending counts.
+        :param models: those that translate in turn. name: of the files; only its ending counts.
         :raises RequestError: one cannot be read, they take too long, or too many are at work.
         """
         if self.requests >= MAX_REQUESTS:
@@ -50,31 +50,34 @@ class FileEngine:
             " waited for others; try again later, or send a part of it"
         )
         limit = self._time_limits.limit(self._seconds, too_slow)
-        model.jobs += 1
+        files = _message(models, name, contents)
+        for model in models:
+            model.jobs += 1
         try:
             async with limit, self._places:
-                await model.ready()
-                answer = await self._answer(model, name, contents, task)
+                for model in models:
+                    files["is_last"] = model is models[-1]
+                    await model.ready()
+                    files |= self._checked(await self._answer(model, files, task))
         except WorkerEnded as error:
             raise RequestError(413, "the file needs too much memory; send a part of it") from error
         finally:
-            model.jobs -= 1
-            model.last_used = time.monotonic()
-        return self._contents_of(answer)
+            for model in models:
+                model.jobs -= 1
+                model.last_used = time.monotonic()
+        return [base64.b64decode(content) for content in files["contents"]]
 
     def stop(self) -> None:
         """End all work: the server stops."""
         self._time_limits.stop()
 
     async def _answer(
-        self, model: ServedModel, name: str, contents: Sequence[bytes], task: Task
+        self, model: ServedModel, files: Mapping[str, Any], task: Task
     ) -> dict[str, Any]:
         """Let a worker of its own translate; it is killed when it is done or not needed."""
         generation = model.current
         if generation is None:
             raise RequestError(503, "the model is being loaded; try again later", 5)
-        encoded = [base64.b64encode(content).decode("ascii") for content in contents]
-        files = {"name": name[-100:], "contents": encoded}
         try:
             worker = await self._new_worker(generation)
             try:
@@ -92,12 +95,23 @@ class FileEngine:
         except WorkerEnded as error:
             raise RequestError(503, "no file can be translated now; try again later", 5) from error
 
-    def _contents_of(self, answer: dict[str, Any]) -> list[bytes]:
-        if "contents" in answer:
-            return [base64.b64decode(content) for content in answer["contents"]]
+    def _checked(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """Return an answer that is no error.
+
+        :raises RequestError: it is one.
+        """
+        if "error" not in answer:
+            return answer
         if answer["is_bug"]:
             self._journal.write(
                 "worker_error", reason=answer["error"], traceback=answer["traceback"]
             )
             raise RequestError(422, "the file could not be translated; is it damaged?")
         raise RequestError(400, answer["error"])
+
+
+def _message(models: Sequence[ServedModel], name: str, contents: Sequence[bytes]) -> dict[str, Any]:
+    """Return files as the first worker reads them; see `document.translate_files`."""
+    encoded = [base64.b64encode(content).decode("ascii") for content in contents]
+    languages = models[0].pair[0], models[-1].pair[1]
+    return {"name": name[-100:], "contents": encoded, "languages": languages, "texts": None}

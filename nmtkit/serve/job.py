@@ -1,39 +1,40 @@
-"""A request's lines on their way through the engine."""
+"""A request's lines on their way through the engine, from one model to the next."""
 
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Callable, Hashable, Sequence
-from typing import Any
 
 from nmtkit.serve.errors import JobCancelled, RequestError
+from nmtkit.serve.results import LineResult, pivoted_result
+from nmtkit.serve.routes import Pair, Route
 from nmtkit.serve.task import Task
 
-LineResult = dict[str, Any]
-"""What clients learn about a line: see `piece.line_result`."""
-
-Pair = tuple[str, str]
-"""Source and target language."""
+Key = tuple[Pair, Task]
+"""The model that a line needs, and what it does; lines with the same key are searched together."""
 
 
 class Job:
     """Lines of one request that are translated alike.
 
-    pair: languages. task: how. lines: of text. prefixes: of their translations.
+    keys: of the models that translate each line in turn. lines: of text.
     client: who asked. attempts: how often each line was given to a worker that failed.
+
+    :param route: pairs of the models. task: how. prefixes: of the translations, or None.
     """
 
     def __init__(
         self,
-        pair: Pair,
+        route: Route,
         task: Task,
         lines: Sequence[str],
         prefixes: Sequence[str] | None,
         client: Hashable,
     ) -> None:
-        self.pair, self.task = pair, task
-        self.lines, self.prefixes = lines, prefixes
-        self.client = client
+        self.keys: list[Key] = list(zip(route, task.steps(len(route)), strict=True))
+        self.lines, self.client = lines, client
         self.attempts = [0] * len(lines)
+        self._task, self._prefixes = task, prefixes
+        self._halfway: dict[int, LineResult] = {}
         self.on_close: Callable[[], None] = lambda: None
         self._answers: asyncio.Queue[tuple[int, LineResult] | Exception] = asyncio.Queue()
         self._answered = [False] * len(lines)
@@ -45,8 +46,34 @@ class Job:
         """Characters of all lines."""
         return sum(map(len, self.lines))
 
+    def key(self, index: int) -> Key:
+        """Return the model that translates a line now, and its task."""
+        return self.keys[-1 if index in self._halfway else 0]
+
+    def text(self, index: int) -> str:
+        """Return what this model reads: the line, or the translation of the one before."""
+        text: str = self._halfway[index]["text"] if index in self._halfway else self.lines[index]
+        return text
+
+    def prefix(self, index: int) -> str:
+        """Return how this model's translation of a line begins; that of the last one alone may."""
+        is_last = len(self.keys) == 1 or index in self._halfway
+        return self._prefixes[index] if self._prefixes and is_last else ""
+
+    def take(self, index: int, result: LineResult) -> bool:
+        """Take this model's result of a line; return whether another model goes on with it."""
+        if len(self.keys) == 1:
+            self.answer(index, result)
+        elif index in self._halfway:
+            self.answer(index, pivoted_result(self._halfway.pop(index), result, self._task))
+        else:
+            self._halfway[index] = result
+            self.attempts[index] = 0
+            return True
+        return False
+
     def answer(self, index: int, result: LineResult) -> None:
-        """Give the result of a line; those of a closed job are dropped."""
+        """Give the result of a line to the client; those of a closed job are dropped."""
         if self.is_closed:
             return
         assert not self._answered[index], "a line has one result"

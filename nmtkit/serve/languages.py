@@ -2,7 +2,7 @@
 
 import asyncio
 import html
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from nmtkit.extras import install_command
 from nmtkit.preprocessing.languages import language_name
 from nmtkit.serve.errors import RequestError
-from nmtkit.serve.job import Pair
+from nmtkit.serve.routes import DISTINCT, Pair, Route, distance
 from nmtkit.text.language_identifier import language_identifier
 from nmtkit.text.languages import base_language
 from nmtkit.text.markup_pieces import Markup, PieceKind, split_pieces
@@ -27,9 +27,6 @@ MAX_PIECES = 10_000
 MIN_CONFIDENCE = 0.05
 """Probability below which a language is not named."""
 
-DISTINCT = 2
-"""Distance of two tags of a language whose scripts or regions differ."""
-
 MIN_CERTAINTY = 0.5
 """Probability from which a text is in a language, though no model translates from it."""
 
@@ -40,27 +37,39 @@ Detected = tuple[str, float]
 class Languages:
     """The languages of some pairs.
 
-    :param pairs: source and target languages, as models name them.
+    :param routes: source and target languages, as models name them, and the models between.
     """
 
-    def __init__(self, pairs: Iterable[Pair]) -> None:
-        self.pairs = list(pairs)
+    def __init__(self, routes: Mapping[Pair, Route]) -> None:
+        self._routes = routes
+        self.pairs = list(routes)
         self.sources = list(dict.fromkeys(source for source, _ in self.pairs))
         self.targets = list(dict.fromkeys(target for _, target in self.pairs))
 
     def listing(self) -> list[dict[str, Any]]:
         """Return all languages as LibreTranslate lists them: code, name, targets; sources first.
 
-        Clients such as Weblate look for the codes of both languages, not into the targets.
+        Clients such as Weblate look for the codes of both languages, not into the targets. Of
+        targets without a model of their own `through` says through which language they are reached.
         """
+        codes = dict.fromkeys([*self.sources, *self.targets])
         return [
             {"code": code, "name": name_of(code), "targets": self.targets_of(code)}
-            for code in dict.fromkeys([*self.sources, *self.targets])
+            | ({"through": through} if (through := self._through(code)) else {})
+            for code in codes
         ]
 
     def targets_of(self, source: str) -> list[str]:
-        """Return the languages into which there is a model."""
+        """Return the languages into which there is a model, or a way through another language."""
         return [target for one, target in self.pairs if one == source]
+
+    def _through(self, source: str) -> dict[str, str]:
+        """Return the targets that are reached through another language, and that language."""
+        return {
+            pair[1]: route[0][1]
+            for pair, route in self._routes.items()
+            if pair[0] == source and len(route) > 1
+        }
 
     def pair(
         self, source: str, target: str, text: str = "", markup: str | None = None
@@ -83,7 +92,7 @@ class Languages:
         candidates = [
             pair for pair in self.pairs if _is_alike(pair[0], source) and _is_alike(pair[1], target)
         ]
-        if not candidates and _distance(source, target) < DISTINCT:
+        if not candidates and distance(source, target) < DISTINCT:
             same = [code for code in (*self.sources, *self.targets) if _is_alike(code, target)]
             candidates = [(code, code) for code in same]
         if not candidates:
@@ -92,7 +101,7 @@ class Languages:
                 400, f"{source[:20]} to {target[:20]} is not supported; this server has {known}"
             )
         return min(
-            candidates, key=lambda pair: _distance(pair[0], source) + _distance(pair[1], target)
+            candidates, key=lambda pair: distance(pair[0], source) + distance(pair[1], target)
         ), None
 
     def _detected(self, target: str, text: str, markup: str | None) -> tuple[Pair, Detected]:
@@ -103,7 +112,7 @@ class Languages:
         found = dict(ranked)
 
         def fitness(pair: Pair) -> tuple[float, int]:
-            return found.get(base_language(pair[0]), 0.0), -_distance(pair[1], target)
+            return found.get(base_language(pair[0]), 0.0), -distance(pair[1], target)
 
         best = max(candidates, key=fitness)
         first = base_language(best[0])
@@ -112,23 +121,12 @@ class Languages:
             return best, (best[0], found.get(first, 0.0))
         if not _is_alike(language, target):
             return best, (language, probability)
-        goal = min((pair[1] for pair in candidates), key=partial(_distance, target))
+        goal = min((pair[1] for pair in candidates), key=partial(distance, target))
         return (goal, goal), (goal, probability)
 
 
 def _is_alike(one: str, other: str) -> bool:
     return base_language(one) == base_language(other)
-
-
-def _distance(one: str, other: str) -> int:
-    """Return how far two tags of a language are from each other.
-
-    0: they are the same. 1: one is the other with a script or region. DISTINCT: those differ.
-    """
-    first, second = (f"{tag.replace('_', '-').lower()}-" for tag in (one, other))
-    if first == second:
-        return 0
-    return 1 if first.startswith(second) or second.startswith(first) else DISTINCT
 
 
 def name_of(code: str) -> str:

@@ -15,7 +15,6 @@ from starlette.routing import Route
 from nmtkit.serve.errors import RequestError
 from nmtkit.serve.fields import Fields, clean, number_field, text_field
 from nmtkit.serve.files import ENDINGS
-from nmtkit.serve.job import LineResult, Pair
 from nmtkit.serve.json_response import ASCIIResponse
 from nmtkit.serve.languages import (
     MIN_CONFIDENCE,
@@ -26,6 +25,8 @@ from nmtkit.serve.languages import (
     name_of,
 )
 from nmtkit.serve.lines import count_lines, joined_text, split_text
+from nmtkit.serve.results import LineResult
+from nmtkit.serve.routes import Pair
 from nmtkit.serve.service import Service, while_connected
 from nmtkit.serve.task import Task
 

@@ -12,9 +12,11 @@ from starlette.websockets import WebSocket
 from nmtkit.serve.channel import Channel
 from nmtkit.serve.errors import JobCancelled, RequestError
 from nmtkit.serve.fields import clean
-from nmtkit.serve.job import Job, LineResult, Pair
+from nmtkit.serve.job import Job
 from nmtkit.serve.languages import load_identifier
 from nmtkit.serve.lines import count_lines, joined_text, split_text
+from nmtkit.serve.results import LineResult
+from nmtkit.serve.routes import Pair
 from nmtkit.serve.service import Service
 from nmtkit.serve.task import Task
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from nmtkit.errors import ModelError
 from nmtkit.serve.errors import RequestError
-from nmtkit.serve.job import Pair
 from nmtkit.serve.journal import Journal
 from nmtkit.serve.model_process import ModelProcess, Worker, WorkerEnded
+from nmtkit.serve.routes import Pair
 from nmtkit.serve.settings import ModelSettings
 
 RETRY_SECONDS = 5.0

@@ -6,7 +6,7 @@ from pathlib import Path
 from nmtkit.config_io import read_toml
 from nmtkit.errors import ConfigError, ModelError
 from nmtkit.io.folder_files import MIB, check_file
-from nmtkit.serve.job import Pair
+from nmtkit.serve.routes import Pair
 
 CONFIG = "config.toml"
 

@@ -10,7 +10,7 @@ from nmtkit.errors import ConfigError, DataError, ModelError
 from nmtkit.inference.markup_translator import MarkupTranslator, read_patterns
 from nmtkit.inference.translation import Translation
 from nmtkit.inference.translator import Translator
-from nmtkit.serve.job import LineResult
+from nmtkit.serve.results import MIN_WEIGHT, LineResult
 from nmtkit.serve.task import Task, TermPairs
 from nmtkit.text.glossary import Glossary, Term
 from nmtkit.text.glossary_file import parse_term
@@ -21,9 +21,6 @@ from nmtkit.text.pipeline import TextPipeline
 
 MAX_KEPT = 32
 """Translators with terms of a request that are kept, as one who types sends the same terms."""
-
-MIN_WEIGHT = 0.02
-"""Attention weights below this are not sent; rows have as many entries as words of the source."""
 
 Value = TypeVar("Value")
 
@@ -78,7 +75,7 @@ class PieceTranslator:
         pairs = zip(lines, results, strict=True)
         return [line_result(line, n_best, task, translator) for line, n_best in pairs]
 
-    def translate_files(self, files: dict[str, Any], task: Task) -> list[str]:
+    def translate_files(self, files: dict[str, Any], task: Task) -> dict[str, Any]:
         """Translate files; see `document.translate_files`."""
         from nmtkit.serve.document import translate_files
 

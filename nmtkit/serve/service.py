@@ -45,7 +45,7 @@ class Service:
         self.journal = Journal(settings.log_texts)
         self.metrics = Metrics()
         self.engine = Engine(settings.models, settings.limits, self.journal, self.metrics)
-        self.languages = Languages(settings.models.folders)
+        self.languages = Languages(settings.models.routes)
         self.is_draining = False
         self.bodies = Bodies(settings.limits)
         self.room = room_for_connections(2 * settings.limits.connections, settings.models)

@@ -3,10 +3,12 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from nmtkit.serve.public_url import PublicUrl
+from nmtkit.serve.routes import Pair, Route, routes_of
 
 
 @dataclass(frozen=True)
@@ -17,10 +19,12 @@ class ModelSettings:
     glossaries: name -> file. params: which parameters. search: settings that differ from the
     model's. fast: as `nmtkit translate --fast`. cores: workers of all models that work at a time.
     unload_idle: seconds after which an unused model is unloaded; 0: never. watch: seconds between
-    looks whether a folder was replaced; 0: never.
+    looks whether a folder was replaced; 0: never. pivots: languages through which pairs without a
+    model are translated.
     """
 
-    folders: Mapping[tuple[str, str], tuple[Path, ...]]
+    folders: Mapping[Pair, tuple[Path, ...]]
+    pivots: tuple[str, ...] = ()
     glossaries: Mapping[str, Path] = field(default_factory=dict)
     device: str = "auto"
     params: str = "best"
@@ -30,6 +34,14 @@ class ModelSettings:
     cores: int = field(default_factory=lambda: os.cpu_count() or 1)
     unload_idle: float = 0.0
     watch: float = 2.0
+
+    @cached_property
+    def routes(self) -> Mapping[Pair, Route]:
+        """The models of each pair that can be translated, in turn.
+
+        :raises ConfigError: nothing needs a pivot language.
+        """
+        return routes_of(self.folders, self.pivots)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """What decides how a line is translated; lines with the same task are searched together."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 Markup = Literal["html", "xml"]
@@ -30,6 +30,13 @@ class Task:
     details: bool = False
     confidence: bool = False
     continuations: int = 0
+
+    def steps(self, models: int) -> list["Task"]:
+        """Return the task of each model, if so many translate in turn: one or two."""
+        if models < 2:
+            return [self] * models
+        first = Task(markup=self.markup, details=self.details)
+        return [first, replace(self, confidence=False)]
 
     def as_message(self) -> dict[str, Any]:
         """Return the task for a worker."""

@@ -35,7 +35,7 @@ def answer_piece(translator: PieceTranslator, message: Any) -> dict[str, Any]:
     try:
         task = Task.from_message(message["task"])
         if "files" in message:
-            return {"contents": translator.translate_files(message["files"], task)}
+            return translator.translate_files(message["files"], task)
         results = translator.translate(message["lines"], message["prefixes"], task)
     except NmtkitError as error:
         # without the files of the model, which concern no client (`Ensemble.error_context`)

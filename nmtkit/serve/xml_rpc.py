@@ -20,8 +20,8 @@ from nmtkit.errors import DataError
 from nmtkit.io.xml_reader import XmlReader
 from nmtkit.serve.errors import RequestError
 from nmtkit.serve.fields import clean, number_field
-from nmtkit.serve.job import LineResult
 from nmtkit.serve.marian_websocket import pair_of_query
+from nmtkit.serve.results import LineResult
 from nmtkit.serve.service import Service, while_connected
 from nmtkit.serve.task import Task
 

@@ -23,7 +23,8 @@ def upper(message: dict[str, Any]) -> Answer:
 
 def result_of(text: str) -> dict[str, Any]:
     """Return the result of a line."""
-    return {"text": text, "alternatives": [], "missing_terms": [], "finished": True, "score": 0.0}
+    result = {"text": text, "alternatives": [], "missing_terms": [], "finished": True, "score": 0.0}
+    return {**result, "ranking_scores": [0.0]}
 
 
 class FakeHosts:

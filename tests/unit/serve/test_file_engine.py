@@ -26,7 +26,7 @@ def test_a_replaced_model_ends_when_the_client_of_its_last_file_leaves(
         old = hosts.hosts[0]
         monkeypatch.setattr(old, "new_worker", asyncio.Event().wait)
         engine = FileEngine(1, 60.0, journal, Metrics())
-        work = asyncio.create_task(engine.translate(model, "a.txt", [b"a"], Task()))
+        work = asyncio.create_task(engine.translate([model], "a.txt", [b"a"], Task()))
         await asyncio.sleep(0.01)
         await model.load()
         assert old.is_running
@@ -48,7 +48,7 @@ def test_a_small_file_that_waits_for_others_is_not_called_too_large(
         engine = FileEngine(1, 0.05, journal, Metrics())
         async with engine._places:
             with pytest.raises(RequestError, match="waited for others; try again later") as error:
-                await engine.translate(model, "a.txt", [b"a"], Task())
+                await engine.translate([model], "a.txt", [b"a"], Task())
         assert error.value.status == 408
 
     asyncio.run(wait_for_another())

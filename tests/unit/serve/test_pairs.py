@@ -6,6 +6,7 @@ from nmtkit.errors import ConfigError, ModelError
 from nmtkit.serve.errors import RequestError
 from nmtkit.serve.languages import Languages
 from nmtkit.serve.pairs import models_of_pairs, named_files
+from nmtkit.serve.routes import routes_of
 
 GERMAN = "Das ist ein Satz in deutscher Sprache."
 FRENCH = "Bonjour le monde, tout va bien ici"
@@ -55,7 +56,7 @@ def test_what_is_no_pair_is_named(folder, tmp_path):
 
 
 def test_a_region_stands_for_its_language():
-    languages = Languages([("en", "pt-BR"), ("de", "en")])
+    languages = Languages(routes_of([("en", "pt-BR"), ("de", "en")]))
     for source, target in (("en", "pt-BR"), ("en", "pt"), ("en-GB", "pt-PT"), ("EN", "pt_BR")):
         assert languages.pair(source, target)[0] == ("en", "pt-BR")
     for source, target in (("en", "fr"), ("pt", "en"), ("", ""), ("auto", "fr")):
@@ -84,13 +85,13 @@ def test_a_region_stands_for_its_language():
 )
 def test_text_in_the_target_language_stays_as_it_is(pairs, wanted, text, pair, language):
     source, target = wanted
-    found, detected = Languages(pairs).pair(source, target, text)
+    found, detected = Languages(routes_of(pairs)).pair(source, target, text)
     assert found == pair
     assert (detected and detected[0]) == language
 
 
 def test_other_scripts_and_unknown_languages_are_not_the_target_language():
-    languages = Languages([("en", "zh-Hant"), ("zh-Hans", "en")])
+    languages = Languages(routes_of([("en", "zh-Hant"), ("zh-Hans", "en")]))
     for source, target in (("zh-Hans", "zh-Hant"), ("de", "de")):
         with pytest.raises(RequestError):
             languages.pair(source, target)
@@ -117,7 +118,7 @@ def test_the_nearest_pair_is_taken_whatever_the_order_of_models(wanted, expected
     for order in (pairs, pairs[::-1], sorted(pairs, key=lambda pair: pair[1][::-1])):
         text = "This is a sentence in the English language."
         source, target = wanted
-        assert Languages(order).pair(source, target, text)[0] == expected
+        assert Languages(routes_of(order)).pair(source, target, text)[0] == expected
 
 
 @pytest.mark.parametrize(
@@ -125,4 +126,4 @@ def test_the_nearest_pair_is_taken_whatever_the_order_of_models(wanted, expected
 )
 def test_an_empty_language_is_missing(source, target, name):
     with pytest.raises(RequestError, match=f"^Invalid request: missing {name} parameter$"):
-        Languages([("en", "fr")]).pair(source, target)
+        Languages(routes_of([("en", "fr")])).pair(source, target)
