@@ -56,9 +56,9 @@ class FileEngine:
         try:
             async with limit, self._places:
                 for model in models:
-                    files["is_last"] = model is models[-1]
                     await model.ready()
-                    files |= self._checked(await self._answer(model, files, task))
+                    step = {**files, "is_last": model is models[-1]}
+                    files = {**files, **self._checked(await self._answer(model, step, task))}
         except WorkerEnded as error:
             raise RequestError(413, "the file needs too much memory; send a part of it") from error
         finally:

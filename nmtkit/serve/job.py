@@ -65,7 +65,7 @@ class Job:
         if len(self.keys) == 1:
             self.answer(index, result)
         elif index in self._halfway:
-            self.answer(index, pivoted_result(self._halfway.pop(index), result, self._task))
+            self.answer(index, pivoted_result(self._halfway[index], result, self._task))
         else:
             self._halfway[index] = result
             self.attempts[index] = 0

@@ -6,7 +6,7 @@ import io
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 from websockets.sync.client import ClientConnection, connect
 
+from nmtkit.serve.routes import Pair
 from nmtkit.serve.server import Server, listen
 from nmtkit.serve.service import Service
 from nmtkit.serve.settings import Limits, ModelSettings, ServerSettings
@@ -79,14 +80,15 @@ class Running:
 
 @contextlib.contextmanager
 def running(
-    model: Path,
+    model: Path | Mapping[Pair, tuple[Path, ...]],
     limits: Limits = DEFAULT,
     cores: int = 2,
     **settings: Any,  # noqa: B008
 ) -> Iterator[Running]:
-    """Run a server of a model for the length of the block."""
+    """Run a server of a model, or of those of several pairs, for the length of the block."""
     model_settings = ModelSettings(
-        {EN_FR: (model,)},
+        {EN_FR: (model,)} if isinstance(model, Path) else model,
+        pivots=settings.pop("pivots", ()),
         device=settings.pop("device", "cpu"),
         cores=cores,
         watch=0.05,
