@@ -404,6 +404,38 @@ def test_languages_that_nothing_translates_from_have_names(
     assert run_js(page, script) == ["German", "x-none"]
 
 
+def test_a_pair_without_a_model_says_through_which_language_it_is_translated(
+    page: Chrome, server: PageServer
+) -> None:
+    from selenium.webdriver.support.ui import Select
+
+    server.languages[0] = {**server.languages[0], "through": {"ar": "fr"}}
+    server.calibrated = False
+    reload(page)
+    wait_until(page, "document.getElementById('target-language').value === 'fr'")
+    write(page, "cat = minet", "glossary")
+    Select(page.find_element("id", "named-glossary")).select_by_value("law")
+    write(page, "a cat")
+    wait_for_target(page, "un minet")
+    wait_for_text(page, "uncalibrated", "not calibrated")
+    target = Select(page.find_element("id", "target-language"))
+    assert [one.text for one in target.options] == ["French", "Arabic (through French)"]
+    target.select_by_value("ar")
+    wait_for_target(page, "un chat")
+    wait_for_text(page, "glossary-error", "Terms cannot be applied through French.")
+    wait_for_text(page, "uncalibrated", "Not known for translations through French.")
+    sent = server.received[-1]
+    assert sent["target"] == "ar" and not sent["terms"] and "glossary" not in sent
+    fields = [page.find_element("id", name) for name in ("glossary", "named-glossary")]
+    assert not any(field.is_enabled() for field in fields)
+    target.select_by_value("fr")
+    wait_for_target(page, "un minet")
+    assert all(field.is_enabled() for field in fields)
+    assert text_of(page, "glossary-error") == ""
+    write(page, "a cat and a dog")
+    wait_until_asked(page, server, glossary="law", terms=[["cat", "minet"]])
+
+
 def test_text_runs_in_the_direction_of_its_script(page: Chrome) -> None:
     write(page, "السلام عليكم\nhello")
     wait_for_target(page, "السلام عليكم\nbonjour")

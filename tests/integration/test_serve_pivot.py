@@ -132,8 +132,8 @@ def test_the_stream_links_the_words_of_the_text_and_its_translation(
             assert all(whole[word["start"] : word["end"]] == word["text"] for word in words)
         assert len(line["word_scores"]) == len(line["target_words"])
         sums = [0.0] * len(line["target_words"])
-        for target, word, weight in line["alignment"]:
-            assert 0 <= word < len(line["source_words"])
+        for target, source_word, weight in line["alignment"]:
+            assert 0 <= source_word < len(line["source_words"])
             sums[target] += weight
         assert all(0 < value < 1.05 for value in sums)
         assert line["confidence"] is None and line["word_confidences"] is None

@@ -37,6 +37,7 @@ function describeProblems(numbers) {
 
 class Glossary {
   #pair = "";
+  #through = "";
   #timer = null;
   #found = new Map(); // text -> its terms
 
@@ -54,7 +55,7 @@ class Glossary {
   }
 
   get name() {
-    return this.names.value;
+    return this.#through ? "" : this.names.value;
   }
 
   // Return the terms that may be in one of the texts, at most as many as a request may have.
@@ -102,17 +103,21 @@ class Glossary {
     find("named-row").hidden = !names.length;
   }
 
-  setPair(pair) {
+  // :param through: language through which the pair is translated, where terms cannot be applied.
+  setPair(pair, through) {
     clearTimeout(this.#timer);
     if (this.#pair && this.#timer) store(`glossary ${this.#pair}`, this.field.value); // else another tab may have a newer one
     this.#timer = null;
     this.#pair = pair;
+    this.#through = through;
+    this.field.disabled = this.names.disabled = Boolean(through);
     this.field.value = stored(`glossary ${pair}`);
     this.#read();
   }
 
   #read() {
-    const { terms, problem } = parseGlossary(this.field.value);
+    const { terms, problem } = this.#through
+      ? { terms: [], problem: `Terms cannot be applied through ${this.#through}.` } : parseGlossary(this.field.value);
     this.terms = terms;
     this.#found.clear();
     if (find("glossary-error").textContent !== problem) find("glossary-error").textContent = problem;

@@ -141,7 +141,7 @@ function changeJob() {
 }
 
 function changePair() {
-  glossary.setPair(pair.name);
+  glossary.setPair(pair.name, pair.through);
   state.lines = state.lines.map((line) => newLine(line.source, line.target));
   state.undo = [];
   changeJob();
@@ -181,6 +181,8 @@ function showLegend(lines) {
   const unknown = answers.length > 0 && answers.every((line) => !line.words.wordConfidences && line.words.confidence === null);
   find("legend").hidden = !wanted || unknown;
   find("uncalibrated").hidden = !wanted || !unknown;
+  find("uncalibrated").textContent = pair.through
+    ? `Not known for translations through ${pair.through}.` : "This model cannot say: it is not calibrated.";
 }
 
 function showSentence(id, text) {

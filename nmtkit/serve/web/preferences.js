@@ -94,7 +94,13 @@ class LanguagePair {
     return `${this.source}-${this.target}`;
   }
 
-  // Take the answer of /languages: [{code, name, targets}, ...].
+  // Name of the language through which the pair is translated, or "".
+  get through() {
+    const code = this.#current()?.through?.[this.target];
+    return code ? this.#name(code) : "";
+  }
+
+  // Take the answer of /languages: [{code, name, targets, through}, ...].
   setLanguages(languages) {
     this.names = new Map(languages.map(({ code, name }) => [code, name || nameOf(code)]));
     const wanted = this.source ? [this.source, this.target] : stored("pair").split(" ");
@@ -120,7 +126,11 @@ class LanguagePair {
   #fillTargets(wanted) {
     const language = this.#current();
     const targets = language ? this.#targetsOf(language) : [];
-    this.into.replaceChildren(...targets.map((code) => createElement("option", { value: code }, this.#name(code))));
+    const nameIn = (code) => {
+      const through = language.through?.[code];
+      return through ? `${this.#name(code)} (through ${this.#name(through)})` : this.#name(code);
+    };
+    this.into.replaceChildren(...targets.map((code) => createElement("option", { value: code }, nameIn(code))));
     if (targets.includes(wanted)) this.into.value = wanted;
   }
 
