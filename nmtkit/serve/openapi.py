@@ -50,7 +50,13 @@ def _object(required: tuple[str, ...] = (), **properties: Schema) -> Schema:
 KEY = _field(TEXT, "A key, if the server needs one.")
 SOURCE = _field(TEXT, "Language of the text, or `auto`.")
 TARGET = _field(TEXT, "Language of the translation.")
-LANGUAGE = _object(code=TEXT, name=TEXT, targets=TEXTS)
+THROUGH = {"type": "object", "additionalProperties": TEXT}
+LANGUAGE = _object(
+    code=TEXT,
+    name=TEXT,
+    targets=TEXTS,
+    through=_field(THROUGH, "Of targets without a model: the language through which they go."),
+)
 GLOSSARY = _field(TEXT, "Name of a glossary of the server.")
 DETECTION = _object(language=TEXT, confidence=_field({"type": "number"}, "In percent."))
 
@@ -66,7 +72,7 @@ TRANSLATE = _object(
     glossary=GLOSSARY,
     terms=_field(
         {"type": "array", "items": {**TEXTS, "minItems": 2, "maxItems": 2}},
-        "Pairs of a term and its translations, separated by `|`.",
+        "Pairs of a term and its translations, separated by `|`. They need a model of the pair.",
     ),
     confidence=_field(FLAG, "Tell how sure the model is."),
     api_key=KEY,

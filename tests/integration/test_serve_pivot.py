@@ -172,7 +172,10 @@ def translated_file(server: Running, name: str, data: bytes, fields: dict[str, s
 
 
 def test_a_file_of_lines_and_a_page_are_translated_as_by_two_requests(server: Running) -> None:
-    for name, text in (("a.txt", "\r\n".join(LINES)), ("a.html", HTML), ("a.md", "# un *deux*\n")):
+    subtitle = "1\n00:00:01,000 --> 00:00:02,000\n<i>un deux</i>\ntrois quatre\n"
+    image = '<p>un <img alt="deux trois" src="a"> quatre</p>'
+    texts = [("a.txt", "\r\n".join(LINES)), ("a.md", "# un *deux*\n"), ("a.srt", subtitle)]
+    for name, text in (*texts, *(("a.html", page) for page in (HTML, image))):
         between = translated_file(server, name, text.encode(), FIRST)
         expected = translated_file(server, name, between, LAST)
         assert translated_file(server, name, text.encode(), WHOLE) == expected

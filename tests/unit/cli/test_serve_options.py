@@ -48,6 +48,7 @@ def test_each_setting_of_the_models_has_its_option(settings: Settings) -> None:
     found = settings(*options, "--threads", 11, "--device", "cpu").models
     assert (found.params, found.fast, found.unload_idle) == ("last", True, 9.0)
     assert (found.batch_size, found.cores, found.device) == (10, 11, "cpu")
+    assert settings("--pivot", "en", "--pivot", "fr").models.pivots == ("en", "fr")
 
 
 def test_each_setting_of_the_server_has_its_option(settings: Settings) -> None:

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from nmtkit.serve.files import _sample
 from nmtkit.serve.languages import Languages
 from nmtkit.serve.libretranslate import LibreTranslate
+from nmtkit.serve.routes import routes_of
 from nmtkit.serve.service import Service
 from nmtkit.serve.settings import ModelSettings, ServerSettings
 from tests.unit.documents.office_files import opendocument, run, word
@@ -47,7 +48,7 @@ def test_the_language_of_a_file_is_that_of_its_text(name: str, page: str) -> Non
     code = "if (this.page.is_open() and not the_end) return the_content; " * 50
     text = "Das ist ein Text auf Deutsch, und wir lesen ihn gern."
     sample, markup = _sample(name, page.format(code=code, text=text).encode())
-    pair, detected = Languages([("de", "en")]).pair("auto", "en", sample, markup)
+    pair, detected = Languages(routes_of([("de", "en")])).pair("auto", "en", sample, markup)
     assert pair == ("de", "en") and detected is not None and detected[0] == "de"
 
 
@@ -67,6 +68,6 @@ def test_the_language_of_an_office_file_is_that_of_its_text(format: str) -> None
         else opendocument(f"<text:p>{text}</text:p>")
     )
     sample, markup = _sample(f"a.{format}", data)
-    pair, detected = Languages([("de", "en")]).pair("auto", "en", sample, markup)
+    pair, detected = Languages(routes_of([("de", "en")])).pair("auto", "en", sample, markup)
     assert pair == ("de", "en") and detected is not None and detected[0] == "de"
     assert _sample(f"a.{format}", data[:50]) == ("", "xml")
