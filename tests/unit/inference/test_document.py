@@ -25,8 +25,7 @@ msgid "_Open file"
 msgstr ""
 
 #, c-format
-msgid "Read %d lines\n"
-"of the file. Go on.\n"
+msgid "Read %d lines.\n"
 msgstr ""
 
 msgid "kept"
@@ -62,12 +61,17 @@ FILES: list[tuple[str, str | bytes]] = [
 ]
 
 
+def _is_word(word: str) -> bool:
+    """Return whether a word is translated; a letter may be part of `%d`."""
+    return word.isalpha() and len(word) > 1
+
+
 def longer(word: str) -> str:
-    return f"{word}x" if word.isalpha() else word
+    return f"{word}x" if _is_word(word) else word
 
 
 def doubled(word: str) -> str:
-    return f"{word}{word}" if word.isalpha() else word
+    return f"{word}{word}" if _is_word(word) else word
 
 
 def both(word: str) -> str:
@@ -90,6 +94,18 @@ def test_two_models_in_turn_are_one_that_does_what_both_do(format: str, data: st
     assert file.write(texts) == file.write(once)
     assert texts != file.texts
     assert file.write(once) == translated(data, format, both, languages=("fr", "de")).data
+
+
+def test_lines_of_a_message_are_no_longer_than_its_own() -> None:
+    lines = ["Read all of the lines of the file,", "then go on to the next one, and so on."]
+    source = "".join(f'"{line}\\n"\n' for line in lines)
+    file = segmented(f'msgid ""\n{source}msgstr ""\n', "po")
+    texts = file.texts
+    for change, languages in ((longer, ("fr", "en")), (doubled, ("en", "de"))):
+        texts = file.translate(texts, cast(Any, StandIn(change, *languages)))
+    (text,) = texts
+    assert text.endswith("\n") and text.count("\n") > 2
+    assert max(map(len, text.split("\n"))) <= max(map(len, lines))
 
 
 @pytest.mark.parametrize(("format", "data"), FILES)
