@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from nmtkit.documents.archive import ArchiveDocument
 from nmtkit.documents.document import Document, DocumentOptions
+from nmtkit.documents.epub import parse_epub
 from nmtkit.documents.html import parse_html
 from nmtkit.documents.markdown import parse_markdown
 from nmtkit.documents.messages import with_variants
@@ -29,6 +30,7 @@ FORMATS: Mapping[str, tuple[str, ...]] = {
     "odt": (".odt", ".ott"),
     "pptx": (".pptx", ".pptm", ".ppsx", ".potx"),
     "odp": (".odp", ".otp"),
+    "epub": (".epub",),
 }
 """Format -> endings of the names of its files."""
 
@@ -46,6 +48,7 @@ _PARSERS: Mapping[str, Callable[[bytes, str, DocumentOptions], AnyDocument]] = {
     "odt": parse_odt,
     "pptx": parse_pptx,
     "odp": parse_odp,
+    "epub": parse_epub,
 }
 
 

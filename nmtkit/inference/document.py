@@ -68,8 +68,8 @@ def translate_document(
     """Translate the texts of a file, and keep everything else byte for byte.
 
     :param data: the bytes of the file.
-    :param format: "html", "po", "xliff", "tmx", "tsv", "srt", "md", "docx", "odt", "pptx" or
-        "odp".
+    :param format: "html", "po", "xliff", "tmx", "tsv", "srt", "md", "docx", "odt", "pptx",
+        "odp" or "epub".
     :param translator: of the models; without attention, words are taken to be in the order of the
         source.
     :param name: of the file, for messages.

@@ -1,0 +1,70 @@
+"""XHTML: pages of HTML that are XML, as in e-books.
+
+Here `<script/>` and `<title/>` are empty, and `<br></br>` is one element, unlike in HTML.
+"""
+
+from collections.abc import Iterator
+
+from nmtkit.errors import DataError
+from nmtkit.io.xml_reader import XmlReader, local_name
+from nmtkit.text.markup_pieces import (
+    OPAQUE,
+    Markup,
+    Piece,
+    PieceKind,
+    find_partners,
+    split_pieces,
+)
+
+NAMESPACE = "http://www.w3.org/1999/xhtml"
+"""Namespace of the elements of XHTML."""
+
+
+class _PageReader(XmlReader[None]):
+    """Reads a page. is_xhtml: its root is `<html>` in the namespace of XHTML."""
+
+    is_xhtml: bool | None = None
+
+    def start(self, element: str, attributes: dict[str, str]) -> None:
+        """Begin an element; the first one is the root."""
+        if self.is_xhtml is None:
+            has_namespace = NAMESPACE in attributes.values()
+            self.is_xhtml = local_name(element) == "html" and has_namespace
+
+    def _refuse_skipped(self, name: str, _: bool) -> None:
+        """Accept an entity of the document type, such as `&nbsp;`, which stays as it is."""
+
+
+def is_xhtml(data: bytes, name: str) -> bool:
+    """Return whether a page is well-formed XML in the namespace of XHTML.
+
+    :param name: of the file.
+    """
+    reader = _PageReader(name, "XHTML")
+    try:
+        for start in range(0, len(data), 1 << 16):
+            reader.feed(data[start : start + (1 << 16)])
+            if reader.is_xhtml is False:
+                return False
+        reader.feed(b"", final=True)
+    except DataError:
+        return False
+    return bool(reader.is_xhtml)
+
+
+def xhtml_pieces(source: str) -> Iterator[Piece]:
+    """Yield the pieces of XHTML, with names without prefixes; a script or a style is one piece."""
+    pieces = [
+        piece._replace(name=local_name(piece.name)) for piece in split_pieces(source, Markup.XML)
+    ]
+    partners = find_partners(pieces)
+    number = 0
+    while number < len(pieces):
+        piece = pieces[number]
+        is_opaque = piece.kind is PieceKind.OPENING and piece.name in OPAQUE
+        stop = partners.get(number, number) if is_opaque else number
+        if stop > number:
+            inner = "".join(one.source for one in pieces[number : stop + 1])
+            piece = Piece(PieceKind.POINT, inner, piece.name)
+        yield piece
+        number = stop + 1
