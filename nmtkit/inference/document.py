@@ -42,8 +42,8 @@ class TranslatedDocument:
     """A file that has been translated.
 
     data: its bytes. segments: number of its segments. warnings: of what was not translated, or
-    could not be put in its place, each with the number of the line; in an office file, that of the
-    paragraph.
+    could not be put in its place, each with the number of the line; in an office file or an e-book,
+    that of the paragraph.
     """
 
     data: bytes
