@@ -3,7 +3,8 @@
 Here `<script/>` and `<title/>` are empty, and `<br></br>` is one element, unlike in HTML.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 
 from nmtkit.errors import DataError
 from nmtkit.io.xml_reader import XmlReader, local_name
@@ -18,6 +19,15 @@ from nmtkit.text.markup_pieces import (
 
 NAMESPACE = "http://www.w3.org/1999/xhtml"
 """Namespace of the elements of XHTML."""
+
+MAX_NOTE = 8
+"""Pieces of a reference to a note."""
+
+_NOTES = ("a", "sup")
+_NOTE = re.compile(
+    r"""\s(?:epub:type\s*=\s*["'](?:[^"']*\s)?noteref|role\s*=\s*["']doc-noteref)(?=[\s"'])"""
+)
+_WORDS_END = (PieceKind.TEXT, PieceKind.ENTITY, PieceKind.CLOSING)
 
 
 class _PageReader(XmlReader[None]):
@@ -53,7 +63,10 @@ def is_xhtml(data: bytes, name: str) -> bool:
 
 
 def xhtml_pieces(source: str) -> Iterator[Piece]:
-    """Yield the pieces of XHTML, with names without prefixes; a script or a style is one piece."""
+    """Yield the pieces of XHTML, with names without prefixes.
+
+    Scripts, styles and references to notes are one piece each.
+    """
     pieces = [
         piece._replace(name=local_name(piece.name)) for piece in split_pieces(source, Markup.XML)
     ]
@@ -61,10 +74,26 @@ def xhtml_pieces(source: str) -> Iterator[Piece]:
     number = 0
     while number < len(pieces):
         piece = pieces[number]
-        is_opaque = piece.kind is PieceKind.OPENING and piece.name in OPAQUE
-        stop = partners.get(number, number) if is_opaque else number
-        if stop > number:
+        is_opening = piece.kind is PieceKind.OPENING
+        stop = partners.get(number, number) if is_opening else number
+        if stop > number and (piece.name in OPAQUE or _is_note(pieces, number, stop)):
             inner = "".join(one.source for one in pieces[number : stop + 1])
-            piece = Piece(PieceKind.POINT, inner, piece.name)
+            piece, number = Piece(PieceKind.POINT, inner, piece.name), stop
         yield piece
-        number = stop + 1
+        number += 1
+
+
+def _is_note(pieces: Sequence[Piece], number: int, stop: int) -> bool:
+    """Return whether an element is a reference to a note, as in `word<sup>1</sup>`.
+
+    :param number: of the piece with which it begins. stop: of that with which it ends.
+    """
+    first = pieces[number]
+    if _NOTE.search(first.source):
+        return True
+    if first.name not in _NOTES or stop - number > MAX_NOTE or not number:
+        return False
+    text = "".join(one.source for one in pieces[number:stop] if one.kind is PieceKind.TEXT)
+    before = pieces[number - 1]
+    is_behind = before.kind in _WORDS_END and not before.source[-1].isspace()
+    return is_behind and bool(text.strip()) and not any(map(str.isalpha, text))

@@ -1,5 +1,6 @@
 """XHTML: what was well-formed XML is so again, whatever becomes of the words."""
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, cast
@@ -48,6 +49,7 @@ BLOCKS = "p div li table blockquote h1 pre".split()
 LEAVES = st.sampled_from(
     ["one ", "Two ", "four. ", "five, ", "&amp; ", "&#233;t", "'six' ", "<br/>", "<br></br>"]
     + ['<img alt="a \' &lt;"/>', "<!-- c -->", "<![CDATA[a < b]]>", "<script/>", "<a id='x'/>"]
+    + ["<sup>1</sup>", "<sup><a>[2]</a></sup> ", "<a role='doc-noteref'>x</a>"]
     + ["<?x y?>", "<hr />", "<p/>", "<i title='x &quot;y'>z</i> "]
 )
 
@@ -87,6 +89,35 @@ def test_empty_elements_end_at_once() -> None:
 def test_scripts_stay() -> None:
     script = "<script><![CDATA[a < b; '</script>' two]]></script>"
     assert upper(f"one {script} Two") == f"ONE {script} TWO"
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        '<a epub:type="noteref" href="#n">a</a>',
+        '<a class="x" role="doc-noteref"><sup>ii</sup></a>',
+        "<sup>1</sup>",
+        '<sup><a href="#n">[1]</a></sup>',
+        '<a href="#n" id="r"><sup>*</sup></a>',
+    ],
+)
+def test_a_reference_to_a_note_is_no_part_of_the_word_before_it(note: str) -> None:
+    translator = StandIn(str.upper)
+    namespace = 'xmlns:epub="http://www.idpf.org/2007/ops"'
+    body = f"<p {namespace}>{{}}{note} {{}}{note}.</p>"
+    data = page(body.format("one", "<i>two</i>")).encode()
+    changed = translate_document(data, "html", cast(Translator, translator)).data.decode()
+    assert translator.texts == [["one two."]]
+    assert body.format("ONE", "<i>TWO</i>") in changed
+
+
+@pytest.mark.parametrize(
+    "text", ["see <a>12</a>.", "the 4<sup>th</sup> man", "<a>12</a> one", "one<b>2</b>"]
+)
+def test_other_numbers_are_text(text: str) -> None:
+    translator = StandIn(str.upper)
+    translate_document(page(text).encode(), "html", cast(Translator, translator))
+    assert translator.texts == [[re.sub("<[^>]*>", "", text)]]
 
 
 def test_prefixes_are_no_part_of_names() -> None:
