@@ -39,11 +39,13 @@ _KINDS = {
     "epub": re.compile(rb"application/epub\+zip\s*\Z"),
     "docx": re.compile(rb"wordprocessingml\.(?:document|template)\.main\+xml|\bms-word\."),
     "pptx": re.compile(rb"presentationml\.\w+\.main\+xml|\bms-powerpoint\."),
-    "xlsx": re.compile(rb"spreadsheetml\.\w+\.main\+xml|\bms-excel\."),
+    "xlsx": re.compile(rb"spreadsheetml\.\w+\.main\+xml|\bms-excel\.(?!sheet\.binary)"),
 }
 """How files of a kind are known by their type, or by the types of their parts."""
 
-_TEXT_MEMBER = re.compile(r"\A(?:word/document\d*|ppt/slides/[^/]*|content)\.xml|\.x?html?\Z")
+_TEXT_MEMBER = re.compile(
+    r"\A(?:word/document\d*|ppt/slides/[^/]*|xl/sharedStrings|content)\.xml\Z|\.x?html?\Z"
+)
 """Members whose beginnings tell the language of a file."""
 
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"

@@ -16,6 +16,7 @@ from nmtkit.documents.srt import parse_srt
 from nmtkit.documents.tmx import parse_tmx
 from nmtkit.documents.tsv import parse_tsv
 from nmtkit.documents.xliff import parse_xliff
+from nmtkit.documents.xlsx import parse_xlsx
 from nmtkit.errors import ConfigError
 
 FORMATS: Mapping[str, tuple[str, ...]] = {
@@ -31,6 +32,7 @@ FORMATS: Mapping[str, tuple[str, ...]] = {
     "pptx": (".pptx", ".pptm", ".ppsx", ".potx"),
     "odp": (".odp", ".otp"),
     "epub": (".epub",),
+    "xlsx": (".xlsx", ".xlsm", ".xltx"),
 }
 """Format -> endings of the names of its files."""
 
@@ -49,6 +51,7 @@ _PARSERS: Mapping[str, Callable[[bytes, str, DocumentOptions], AnyDocument]] = {
     "pptx": parse_pptx,
     "odp": parse_odp,
     "epub": parse_epub,
+    "xlsx": parse_xlsx,
 }
 
 

@@ -52,11 +52,7 @@ def is_xhtml(data: bytes, name: str) -> bool:
     """
     reader = _PageReader(name, "XHTML")
     try:
-        for start in range(0, len(data), 1 << 16):
-            reader.feed(data[start : start + (1 << 16)])
-            if reader.is_xhtml is False:
-                return False
-        reader.feed(b"", final=True)
+        reader.parse(data)
     except DataError:
         return False
     return bool(reader.is_xhtml)

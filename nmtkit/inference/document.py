@@ -69,7 +69,7 @@ def translate_document(
 
     :param data: the bytes of the file.
     :param format: "html", "po", "xliff", "tmx", "tsv", "srt", "md", "docx", "odt", "pptx",
-        "odp" or "epub".
+        "odp", "epub" or "xlsx".
     :param translator: of the models; without attention, words are taken to be in the order of the
         source.
     :param name: of the file, for messages.

@@ -8,7 +8,16 @@ import polib
 import pytest
 from click.testing import Result
 
-from tests.unit.documents.office_files import body_of, book, members_of, run, text_of, word
+from tests.unit.documents.office_files import (
+    body_of,
+    book,
+    members_of,
+    run,
+    strings_of,
+    text_of,
+    word,
+    workbook,
+)
 
 Nmtkit = Callable[..., Result]
 
@@ -149,3 +158,14 @@ def test_an_e_book_keeps_all_but_its_texts(translate_file: Nmtkit, tmp_path: Pat
     ).stderr
     assert stderr.count("\n") == 1 and "b.epub: lacks ../a, which OPS/book.opf lists" in stderr
     assert not output.exists()
+
+
+def test_a_workbook_keeps_what_its_formulas_need(translate_file: Nmtkit, tmp_path: Path) -> None:
+    output = tmp_path / "out.xlsx"
+    bold = "<r><rPr><b/></rPr><t>two</t></r><r><t>three</t></r>"
+    data = workbook(["<t>one</t>", bold], '<c><f>IF(A1="one",1,2)</f></c>')
+    translate_file("a.xlsx", data, "--format", "auto", "-o", output)
+    before, after = members_of(data), members_of(output.read_bytes())
+    assert [name for name in before if before[name] != after[name]] == ["xl/sharedStrings.xml"]
+    one, runs = strings_of(output.read_bytes())
+    assert one == "<t>one</t>" and runs.count("<b/>") == 1

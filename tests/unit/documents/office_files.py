@@ -1,8 +1,9 @@
 """Office files and e-books as programs write them, with the contents of a test."""
 
 import io
+import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
@@ -141,3 +142,30 @@ def book(
 def text_of(data: bytes, name: str) -> str:
     """Return a member of an e-book, in the folder of the package."""
     return members_of(data)[f"OPS/{name}"].decode()
+
+
+S = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+
+
+def workbook(strings: Sequence[str] = (), cells: str = "", **others: tuple[str, str]) -> bytes:
+    """Return an Excel workbook.
+
+    strings: contents of the `<si>` that sheets share. cells: of its sheet. others: name of a
+    further part -> its type, and its content.
+    """
+    shared = "".join(f"<si>{one}</si>" for one in strings)
+    rows = f"<sheetData><row>{cells}</row></sheetData>"
+    parts = {
+        "xl/workbook.xml": ("spreadsheetml.sheet.main", f'<workbook xmlns="{S}"/>'),
+        "xl/worksheets/sheet1.xml": (
+            "spreadsheetml.worksheet",
+            f'<worksheet xmlns="{S}">{rows}</worksheet>',
+        ),
+        "xl/sharedStrings.xml": ("spreadsheetml.sharedStrings", f'<sst xmlns="{S}">{shared}</sst>'),
+    }
+    return package(parts | {f"xl/{name}.xml": part for name, part in others.items()})
+
+
+def strings_of(data: bytes) -> list[str]:
+    """Return the contents of the strings that the sheets of a workbook share."""
+    return re.findall("<si>(.*?)</si>", members_of(data)["xl/sharedStrings.xml"].decode(), re.S)

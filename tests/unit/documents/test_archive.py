@@ -16,13 +16,15 @@ from tests.unit.documents.office_files import (
     opendocument,
     run,
     word,
+    workbook,
 )
 from tests.unit.documents.stand_ins import copied, translated
 
 DOCUMENT = word(f"<w:p>{run('one')}</w:p>")
 TEXT = opendocument("<text:p>one</text:p>")
 BOOK = book({"a.xhtml": "<p>1</p>"})
-SAMPLES = {"docx": DOCUMENT, "odt": TEXT, "epub": BOOK}
+SHEETS = workbook(["<t>one</t>"])
+SAMPLES = {"docx": DOCUMENT, "odt": TEXT, "epub": BOOK, "xlsx": SHEETS}
 
 
 @pytest.mark.parametrize("format", SAMPLES)
@@ -86,6 +88,7 @@ MANIFEST = b"<manifest:file-entry><manifest:encryption-data/></manifest:file-ent
         (DOCUMENT[:300], "docx", "x: the zip archive is damaged"),
         (TEXT, "docx", "x: is of the format odt, not docx"),
         (DOCUMENT, "odt", "x: is of the format docx, not odt"),
+        (SHEETS, "docx", "x: is of the format xlsx, not docx"),
         (DOCUMENT, "pptx", "x: is of the format docx, not pptx"),
         (archive({"a.txt": "x"}), "docx", "x: is a zip archive of another kind, not docx"),
         (with_member("word/document.xml", b"<w:p>"), "docx", "x:word/document.xml:1: not well-fo"),

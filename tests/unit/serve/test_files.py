@@ -12,7 +12,7 @@ from nmtkit.serve.languages import Languages
 from nmtkit.serve.libretranslate import LibreTranslate
 from nmtkit.serve.service import Service
 from nmtkit.serve.settings import ModelSettings, ServerSettings
-from tests.unit.documents.office_files import book, opendocument, run, word
+from tests.unit.documents.office_files import book, opendocument, run, word, workbook
 
 
 @pytest.mark.parametrize(
@@ -55,16 +55,19 @@ def test_the_formats_are_known_before_a_model_is_loaded(tmp_path: Path) -> None:
     """A page that comes meanwhile is translated as one, and a file is not refused."""
     service = Service(ServerSettings(ModelSettings({("en", "fr"): (tmp_path,)})))
     answer = asyncio.run(LibreTranslate(service).settings(Request({"type": "http"})))
-    assert {".html", ".txt", ".epub"} < set(json.loads(bytes(answer.body))["supportedFilesFormat"])
+    assert {".html", ".txt", ".epub", ".xlsx"} < set(
+        json.loads(bytes(answer.body))["supportedFilesFormat"]
+    )
 
 
-@pytest.mark.parametrize("format", ["docx", "odt", "epub"])
+@pytest.mark.parametrize("format", ["docx", "odt", "epub", "xlsx"])
 def test_the_language_of_an_office_file_is_that_of_its_text(format: str) -> None:
     text = "Das ist ein Text auf Deutsch, und wir lesen ihn gern."
     data = {
         "docx": word(f"<w:p>{run(text)}</w:p>"),
         "odt": opendocument(f"<text:p>{text}</text:p>"),
         "epub": book({"a.xhtml": f"<p>{text}</p>"}),
+        "xlsx": workbook([f"<t>{text}</t>"]),
     }[format]
     sample, markup = _sample(f"a.{format}", data)
     pair, detected = Languages([("de", "en")]).pair("auto", "en", sample, markup)
