@@ -72,6 +72,23 @@ def test_well_formed_pages_stay_well_formed(body: str) -> None:
     assert translated(data, "html", copied).data == data
 
 
+@settings(max_examples=200)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["<i>{}</i>", "<b><u>{}</u></b>", "{}"]),
+            st.lists(st.sampled_from(["one ", "two. ", "Three ", "Four. Five "]), min_size=1),
+        ),
+        max_size=5,
+    )
+)
+def test_elements_over_several_sentences_do_not_cross(parts: list[tuple[str, list[str]]]) -> None:
+    """One ends in a sentence in which the next one begins, and its words come later."""
+    data = page("".join(around.format("".join(words)) for around, words in parts)).encode()
+    translator = cast(Translator, Reversed(str.upper))
+    assert _names(translate_document(data, "html", translator).data) == _names(data)
+
+
 def _names(data: bytes) -> list[str]:
     """Return the names of the elements of a file, sorted."""
     return sorted(one.tagName for one in minidom.parseString(data).getElementsByTagName("*"))
