@@ -130,6 +130,10 @@ class Archive:
         """Names of the members."""
         return list(self._members)
 
+    def __contains__(self, member: str) -> bool:
+        """Return whether there is a member of a name."""
+        return member in self._members
+
     def read(self, member: str) -> bytes:
         """Return the bytes of a member.
 

@@ -61,7 +61,7 @@ def _packages(archive: Archive) -> list[str]:
 
 def _encrypted(archive: Archive) -> frozenset[str]:
     """Return the members that are encrypted, or whose fonts are obfuscated."""
-    if _ENCRYPTION not in archive.names:
+    if _ENCRYPTION not in archive:
         return frozenset()
     references = find_outermost(archive.xml(_ENCRYPTION).root, ("CipherReference",))
     return frozenset(_resolved(one.get("URI") or "", "") for one in references)
@@ -100,7 +100,7 @@ def _check_readable(
     archive: Archive, member: str, listed_in: str, encrypted: frozenset[str]
 ) -> None:
     """Refuse a book in which a member with text is missing or encrypted."""
-    if member not in archive.names:
+    if member not in archive:
         raise DataError(
             f"{archive.name}: lacks {shown_member(member)}, which {shown_member(listed_in)} lists;"
             " fetch the book again, or correct the list"
