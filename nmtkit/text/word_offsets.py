@@ -45,6 +45,27 @@ def word_offsets(words: Sequence[str], text: str) -> list[tuple[int, int]]:
     return offsets
 
 
+def original_offsets(
+    offsets: Sequence[tuple[int, int]], origins: Sequence[int]
+) -> list[tuple[int, int]]:
+    """Return offsets in a text from those in its normalised form.
+
+    :param offsets: as `word_offsets` returns them.
+    :param origins: for each character of the normalised form where it is from, and the text's end.
+    """
+    moved: list[tuple[int, int]] = []
+    last = 0
+    for start, end in offsets:
+        if start < end:
+            place = origins[end - 1]
+            stop = next((origin for origin in origins[end:] if origin > place), origins[-1])
+            moved.append((max(origins[start], last), max(stop, last)))
+        else:
+            moved.append((last, last))
+        last = moved[-1][1]
+    return moved
+
+
 def _behind_marks(text: str, offset: int) -> int:
     """Return an offset, or where the marks behind it end if it stands before some."""
     while 0 < offset < len(text) and is_mark(text[offset]):
