@@ -1,8 +1,7 @@
-"""Normalisation of raw lines before tokenisation: Unicode's form NFC, Moses's punctuation, and the
-rules of a SentencePiece model.
+"""Normalisation of raw lines before tokenisation.
 
-Nothing of it is undone in translations, because the target text of the training was normalised,
-too.
+It is Unicode's form NFC, Moses's punctuation, and the rules of a SentencePiece model. Nothing of it
+is undone in translations, because the target text of the training was normalised, too.
 """
 
 import unicodedata

@@ -62,7 +62,7 @@ class TextPipeline:
         self._language = language
         self._settings = settings
         self._subwords = subwords
-        self._rules = rules if subwords is None else subwords.normalization
+        self.rules = rules if subwords is None else subwords.normalization
         self._reads_source = reads_source
         markers = settings.case == "markers"
         self._case = CaseMarkers(language, not settings.joiners) if markers else truecaser
@@ -104,7 +104,7 @@ class TextPipeline:
     def _normalizer(self) -> Normalizer:
         settings = self._settings
         nfc, punctuation = settings.nfc, settings.punctuation
-        return Normalizer(self._language, nfc, punctuation, self._rules)
+        return Normalizer(self._language, nfc, punctuation, self.rules)
 
     @cached_property
     def _detokenizer(self) -> Detokenizer:
@@ -173,9 +173,9 @@ class TextPipeline:
 
             shown = [html.unescape(word) for word in shown]
         shown = [*("" for _ in tags), *shown]
-        if self._rules is None:
+        if self.rules is None:
             return word_offsets(shown, text)
-        normalized, origins = self._rules.origins(text)
+        normalized, origins = self.rules.origins(text)
         return original_offsets(word_offsets(shown, normalized), origins)
 
     def _uncased_text(self, line: str) -> str:
@@ -184,7 +184,7 @@ class TextPipeline:
 
     def as_read(self, text: str) -> str:
         """Return a text as the rules of the subword model write it; without any, as it is."""
-        return text if self._rules is None else self._rules.normalize(text)
+        return text if self.rules is None else self.rules.normalize(text)
 
     def length(self, words: str) -> int:
         """Return the length of a line in words.

@@ -12,6 +12,9 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Literal, Protocol, cast, overload
 
+BLANK = "▁"
+"""Stands for a blank in pieces."""
+
 NO_RULES = b"\x12\x00"
 """Field 2, `precompiled_charsmap`: empty."""
 

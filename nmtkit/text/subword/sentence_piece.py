@@ -1,22 +1,17 @@
 """SentencePiece: pieces of raw text, whitespace included, that give the text back unchanged.
 
-Kudo & Richardson 2018, with the library's byte pair encoding, which learns ten times as fast as its
-unigram model and needs as few pieces. Text is split as it is: a model that is learned here has no
-rules of normalisation, and those of another model are applied before (`normalization.py`). `▁`
-stands for a blank; a character that is not in the model becomes the pieces of its UTF-8 bytes, such
-as `<0xE2>`, also if the model has no such pieces. So no character is unknown, and no piece holds
-whitespace: blanks aside, whitespace is never learned.
+Kudo & Richardson 2018. Text is split as it is: a model that is learned here has no rules of
+normalisation, and those of another model are applied before (`normalization.py`). `▁` stands for a
+blank; a character that is not in the model becomes the pieces of its UTF-8 bytes, such as `<0xE2>`,
+also if the model has no such pieces. So no character is unknown, and no piece holds whitespace.
 """
 
-import io
 import re
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import cast
 
-from nmtkit.errors import DataError, counted
+from nmtkit.errors import DataError
 from nmtkit.io.atomic import atomic_file
 from nmtkit.io.inputs import Source, open_source
 from nmtkit.special_symbols import SPECIAL_WORDS
@@ -24,6 +19,7 @@ from nmtkit.text.characters import is_mark
 from nmtkit.text.memo import Memo
 from nmtkit.text.scripts import JOINERS, WORD_JOINERS, is_spaced, unspaced_characters
 from nmtkit.text.subword.normalization import (
+    BLANK,
     EVERY_BLANK,
     NO_BLANK_BEFORE,
     NO_RULES,
@@ -31,9 +27,7 @@ from nmtkit.text.subword.normalization import (
     Processor,
     load_processor,
 )
-
-BLANK = "▁"
-"""Stands for a blank in pieces."""
+from nmtkit.text.subword.sentence_piece_learner import learn_model
 
 BYTE_PIECES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 
@@ -43,17 +37,11 @@ _NOT_TEXT = frozenset((*BYTE_PIECES, *SPECIAL_WORDS))
 REQUIRED_PIECES = (BLANK, *BYTE_PIECES)
 """Pieces that every vocabulary needs, so that every text has known pieces."""
 
-CHARACTER_COVERAGE = 0.9995
-"""Share of the text whose characters become pieces; the rarest are left to their bytes."""
-
 PROBE = ["a", "b"]
 """Words of a line by which a model shows whether it puts `▁` before them."""
 
 MAX_FILE_BYTES = 1 << 26
 """Maximum size of a model file; one of 32,000 pieces has 0.6 MB."""
-
-MAX_LEARNED_LENGTH = 1000
-"""Longer stretches without whitespace are learned from part by part."""
 
 _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 ASCII_END = 0x7F
@@ -86,7 +74,7 @@ class SentencePiece:
         :param size: number of pieces, the 256 bytes counted; fewer if the text is too short.
         :raises DataError: the size is too small for the characters of the text.
         """
-        return cls(_learn(counts, size))
+        return cls(learn_model(counts, size))
 
     @classmethod
     def load(
@@ -175,26 +163,26 @@ class SentencePiece:
     def apply_line(self, words: Iterable[str]) -> str:
         """Return the pieces of a line, separated by blanks; see `apply`."""
         first, *rest = " ".join(words).split(BLANK)
-        pieces = self.processor.encode(first, out_type=str)
-        if first[:1] == " " and not self._adds_blank:
-            pieces.insert(0, BLANK)  # `undo` takes one blank away
+        parts = [BLANK] if first[:1] == " " and not self._adds_blank else []  # for `undo`
+        parts.append(self._split(self.processor, first))
         for part in rest:  # the text has a character that stands for blanks: write its bytes
-            pieces += [*_bytes_of(BLANK), *self._inside.encode(part, out_type=str)]
-        return " ".join(map(self._tokens.__getitem__, pieces))
+            parts += [_BYTES_OF_BLANK, self._split(self._inside, part)]
+        return " ".join(filter(None, parts))
+
+    def apply_behind(self, words: Iterable[str]) -> tuple[list[str], list[str]]:
+        """Return the pieces of words behind other text: with a blank between them, and without."""
+        text = " ".join(words)
+        spaced, joined = (self._split(self._inside, one).split() for one in (f" {text}", text))
+        return spaced, joined
+
+    def _split(self, processor: Processor, text: str) -> str:
+        """Return the pieces of a text, separated by blanks."""
+        return " ".join(map(self._tokens.__getitem__, processor.encode(text, out_type=str)))
 
     @cached_property
     def _adds_blank(self) -> bool:
         """Whether the first word of a line has a blank before it like all others."""
         return self.processor.encode(PROBE[0], out_type=str)[0].startswith(BLANK)
-
-    def apply_behind(self, words: Iterable[str]) -> tuple[list[str], list[str]]:
-        """Return the pieces of words behind other text: with a blank between them, and without."""
-        text = " ".join(words)
-        with_blank, without = (
-            " ".join(map(self._tokens.__getitem__, self._inside.encode(line, out_type=str)))
-            for line in (f" {text}", text)
-        )
-        return with_blank.split(), without.split()
 
     @staticmethod
     def opens(piece: str) -> bool:
@@ -257,7 +245,7 @@ class SentencePiece:
         while start < len(piece):
             ends = range(min(len(piece), start + self._max_length), start, -1)
             end = next((end for end in ends if self._is_known(piece[start:end])), 0)
-            known += [piece[start:end]] if end else _bytes_of(piece[start])
+            known.append(piece[start:end] if end else _bytes_of(piece[start]))
             start = end or start + 1
         return " ".join(known)
 
@@ -331,70 +319,11 @@ def _belongs(character: str) -> bool:
     return is_mark(character) or character in JOINERS
 
 
-def _bytes_of(text: str) -> list[str]:
-    return [BYTE_PIECES[byte] for byte in text.encode("utf-8")]
+def _bytes_of(text: str) -> str:
+    return " ".join(BYTE_PIECES[byte] for byte in text.encode("utf-8"))
 
 
-def _learn(counts: Mapping[str, int], size: int) -> bytes:
-    """Return the library's model of the words of a corpus.
-
-    :raises DataError: the size is too small for the characters of the text.
-    """
-    import sentencepiece
-
-    lines = [f"{word}\t{count}" for word, count in sorted(_learnable(counts).items())]
-    if not lines:
-        raise DataError("SentencePiece has no text to learn from; look at the training data")
-    output = io.BytesIO()
-    train = cast(Callable[..., None], sentencepiece.SentencePieceTrainer.train)
-    try:
-        train(
-            sentence_iterator=iter(lines),
-            model_writer=output,
-            input_format="tsv",
-            vocab_size=size,
-            model_type="bpe",
-            normalization_rule_name="identity",
-            remove_extra_whitespaces=False,
-            byte_fallback=True,
-            character_coverage=CHARACTER_COVERAGE,
-            hard_vocab_limit=False,
-            split_digits=True,
-            user_defined_symbols=_symbols_in(counts),
-            num_threads=1,
-            minloglevel=3,
-        )
-    except RuntimeError as error:
-        needed = re.search(r"required_chars\. \d+ vs (\d+)", str(error))
-        if needed is None:
-            reason = str(error).splitlines()[0]
-            raise DataError(
-                f"SentencePiece cannot learn {counted(size, 'piece')} from this text: {reason};"
-                " give another size, or more text"
-            ) from error
-        raise DataError(
-            f"{size:,} pieces are too few for the characters of this text; SentencePiece needs at"
-            f" least {int(needed[1]):,}"
-        ) from error
-    return output.getvalue()
-
-
-def _learnable(counts: Mapping[str, int]) -> Counter[str]:
-    """Return the words of limited length that a model is learned from, with their counts."""
-    learnable: Counter[str] = Counter()
-    for text, count in counts.items():
-        for word in text.replace(BLANK, " ").replace("\0", " ").split():
-            for start in range(0, len(word), MAX_LEARNED_LENGTH):
-                learnable[word[start : start + MAX_LEARNED_LENGTH]] += count
-    return learnable
-
-
-def _symbols_in(counts: Mapping[str, int]) -> list[str]:
-    """Return the symbols of markup in a text: each is a piece, and in no other."""
-    from nmtkit.text.markers import SYMBOLS  # only learning needs it: start-up
-
-    found = {symbol for word in counts for symbol in SYMBOLS.intersection(word)}
-    return sorted(found)
+_BYTES_OF_BLANK = _bytes_of(BLANK)
 
 
 def _byte(piece: str) -> int | None:
