@@ -6,6 +6,7 @@ accents taken apart (NFD), as either may have them as marks of their own.
 """
 
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Sequence
 
 from nmtkit.text.characters import is_mark
@@ -51,14 +52,15 @@ def original_offsets(
     """Return offsets in a text from those in its normalised form.
 
     :param offsets: as `word_offsets` returns them.
-    :param origins: for each character of the normalised form where it is from, and the text's end.
+    :param origins: for each character of the normalised form where it is from, and the text's end;
+        they never decrease.
     """
     moved: list[tuple[int, int]] = []
     last = 0
     for start, end in offsets:
         if start < end:
-            place = origins[end - 1]
-            stop = next((origin for origin in origins[end:] if origin > place), origins[-1])
+            behind = bisect_right(origins, origins[end - 1], end)
+            stop = origins[min(behind, len(origins) - 1)]
             moved.append((max(origins[start], last), max(stop, last)))
         else:
             moved.append((last, last))
