@@ -62,7 +62,8 @@ class TextPipeline:
         self._language = language
         self._settings = settings
         self._subwords = subwords
-        self.rules = rules if subwords is None else subwords.normalization
+        rules = rules if subwords is None else subwords.normalization
+        self.rules = None if settings.tokenized else rules
         self._reads_source = reads_source
         markers = settings.case == "markers"
         self._case = CaseMarkers(language, not settings.joiners) if markers else truecaser

@@ -130,6 +130,14 @@ def test_a_model_reads_lines_as_its_rules_write_them(nmt_nfkc: SentencePiece, ra
         assert source.tokens(empty) == [] and source.words(empty) == ""
 
 
+def test_words_of_tokenised_text_are_left_unchanged(nmt_nfkc: SentencePiece) -> None:
+    pipeline = TextPipeline("en", TextConfig(tokenized=True, subwords="joint"), nmt_nfkc)
+    line = "a ﬁle ① …"
+    assert pipeline.words(line) == pipeline.as_read(line) == line
+    assert pipeline.line(pipeline.tokens(line)) == line
+    assert pipeline.offsets(line.split(), line) == [(0, 1), (2, 5), (6, 7), (8, 9)]
+
+
 def test_words_have_their_places_in_the_line_that_the_rules_change(
     nmt_nfkc: SentencePiece,
 ) -> None:
