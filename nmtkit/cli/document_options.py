@@ -28,6 +28,8 @@ FORMATS = (
     "odt",
     "pptx",
     "odp",
+    "epub",
+    "xlsx",
 )
 
 DOCUMENT_RULES: list[Rule] = [
@@ -126,8 +128,8 @@ def document_options(function: Any) -> Any:
             metavar="FORMAT",
             common=True,
             help="Translate a file in place: html, xliff, docx and others. They are html, po,"
-            " xliff, tmx, tsv, srt, md, docx, odt, pptx, odp; all else in the file is kept, and"
-            " 'auto' chooses by the ending of its name.",
+            " xliff, tmx, tsv, srt, md, docx, odt, pptx, odp, epub, xlsx; all else in the file is"
+            " kept, and 'auto' chooses by the ending of its name.",
         ),
         option(
             "--columns",

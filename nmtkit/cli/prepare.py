@@ -233,9 +233,8 @@ def _at_most_two(
         callback=_at_most_two,
         metavar="FILE",
         help="Apply the merges of this subword-nmt file, or with --subword sentencepiece this"
-        " model, which must be learned with --normalization_rule_name=identity"
-        " --byte_fallback=true. Given twice, the first is for the source and the second for the"
-        " target.",
+        " model, whose normalisation is applied, too. Given twice, the first is for the source and"
+        " the second for the target.",
     ),
     option(
         "--vocabulary-threshold",

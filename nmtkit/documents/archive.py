@@ -1,4 +1,4 @@
-"""Office files: ZIP archives in some of whose members there is text.
+"""Office files and e-books: ZIP archives in some of whose members there is text.
 
 Members with text are translated; all others keep their bytes, and all keep their names, their order
 and their compression. No name in an archive is used as a path.
@@ -39,16 +39,21 @@ _KINDS = {
     "epub": re.compile(rb"application/epub\+zip\s*\Z"),
     "docx": re.compile(rb"wordprocessingml\.(?:document|template)\.main\+xml|\bms-word\."),
     "pptx": re.compile(rb"presentationml\.\w+\.main\+xml|\bms-powerpoint\."),
-    "xlsx": re.compile(rb"spreadsheetml\.\w+\.main\+xml|\bms-excel\."),
+    "xlsx": re.compile(rb"spreadsheetml\.\w+\.main\+xml|\bms-excel\.(?!sheet\.binary)"),
 }
 """How files of a kind are known by their type, or by the types of their parts."""
 
-_TEXT_MEMBER = re.compile(r"\A(?:word/document\d*|ppt/slides/[^/]*|content)\.xml\Z")
+_TEXT_MEMBER = re.compile(
+    r"\A(?:word/document\d*|ppt/slides/[^/]*|xl/sharedStrings|content)\.xml\Z|\.x?html?\Z"
+)
 """Members whose beginnings tell the language of a file."""
 
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED = 1
 """Flag of an encrypted member."""
+
+_UTF8 = 0x800
+"""Flag of a member whose name is written in UTF-8, not in the old code page of DOS."""
 
 
 class Archive:
@@ -73,6 +78,8 @@ class Archive:
             )
         with self._checked():
             self._zip = zipfile.ZipFile(io.BytesIO(data))
+        for member in self._zip.infolist():
+            member.filename = _member_name(member)
         self._members = {member.filename: member for member in self._zip.infolist()}
         self._check()
 
@@ -123,6 +130,10 @@ class Archive:
         """Names of the members."""
         return list(self._members)
 
+    def __contains__(self, member: str) -> bool:
+        """Return whether there is a member of a name."""
+        return member in self._members
+
     def read(self, member: str) -> bytes:
         """Return the bytes of a member.
 
@@ -159,6 +170,16 @@ class Archive:
                 with self._zip.open(member) as source, new.open(entry, "w") as target:
                     shutil.copyfileobj(source, target, 1 << 20)
         return output.getvalue()
+
+
+def _member_name(member: zipfile.ZipInfo) -> str:
+    """Return the name of a member; some programs write UTF-8 without the flag that says so."""
+    if member.flag_bits & _UTF8:
+        return member.filename
+    try:
+        return member.filename.encode("cp437").decode("utf-8")
+    except UnicodeError:
+        return member.filename
 
 
 def open_archive(data: bytes, name: str, format: str) -> Archive:

@@ -30,6 +30,7 @@ class Syntax(StrEnum):
     TEXT = "text"
     ENTITIES = "entities"
     HTML = "html"
+    XHTML = "xhtml"
     XML = "xml"
     MARKDOWN = "markdown"
     SUBTITLE = "subtitle"

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from nmtkit.documents.archive import ArchiveDocument
 from nmtkit.documents.document import Document, DocumentOptions
+from nmtkit.documents.epub import parse_epub
 from nmtkit.documents.html import parse_html
 from nmtkit.documents.markdown import parse_markdown
 from nmtkit.documents.messages import with_variants
@@ -15,6 +16,7 @@ from nmtkit.documents.srt import parse_srt
 from nmtkit.documents.tmx import parse_tmx
 from nmtkit.documents.tsv import parse_tsv
 from nmtkit.documents.xliff import parse_xliff
+from nmtkit.documents.xlsx import parse_xlsx
 from nmtkit.errors import ConfigError
 
 FORMATS: Mapping[str, tuple[str, ...]] = {
@@ -29,6 +31,8 @@ FORMATS: Mapping[str, tuple[str, ...]] = {
     "odt": (".odt", ".ott"),
     "pptx": (".pptx", ".pptm", ".ppsx", ".potx"),
     "odp": (".odp", ".otp"),
+    "epub": (".epub",),
+    "xlsx": (".xlsx", ".xlsm", ".xltx"),
 }
 """Format -> endings of the names of its files."""
 
@@ -46,6 +50,8 @@ _PARSERS: Mapping[str, Callable[[bytes, str, DocumentOptions], AnyDocument]] = {
     "odt": parse_odt,
     "pptx": parse_pptx,
     "odp": parse_odp,
+    "epub": parse_epub,
+    "xlsx": parse_xlsx,
 }
 
 

@@ -19,6 +19,7 @@ from nmtkit.documents.document import (
 from nmtkit.documents.encoding import decode
 from nmtkit.documents.html_encoding import declared_encoding
 from nmtkit.documents.inline import KEPT_ELEMENTS
+from nmtkit.documents.xhtml import is_xhtml, xhtml_pieces
 from nmtkit.text.markup import SEPARATING
 from nmtkit.text.markup_pieces import (
     ATTRIBUTES,
@@ -71,23 +72,24 @@ class _Placed(NamedTuple):
 
 
 def parse_html(data: bytes, name: str, options: DocumentOptions) -> Document:
-    """Find the segments of an HTML file.
+    """Find the segments of an HTML file, or of an XHTML file if it is well-formed.
 
     :raises DataError: its encoding cannot be read and written byte for byte.
     """
     text, encoding = decode(data, name, declared_encoding(data))
-    return Document(text, encoding, list(_Parser(text).segments()), references=True)
+    syntax = Syntax.XHTML if is_xhtml(data, name) else Syntax.HTML
+    return Document(text, encoding, list(_Parser(text, syntax).segments()), references=True)
 
 
 class _Parser:
     """Divides the pieces of a file into runs between block elements."""
 
-    def __init__(self, text: str) -> None:
-        self._text = text
+    def __init__(self, text: str, syntax: Syntax) -> None:
+        self._text, self._syntax = text, syntax
         self._lines = Lookup.of(text)
         self._pieces: list[_Placed] = []
         position = 0
-        for piece in _pieces(text):
+        for piece in xhtml_pieces(text) if syntax is Syntax.XHTML else _pieces(text):
             self._pieces.append(_Placed(piece, position))
             position += len(piece.source)
         self._partners = find_partners([placed.piece for placed in self._pieces])
@@ -102,7 +104,7 @@ class _Parser:
         while number < len(self._pieces):
             placed = self._pieces[number]
             stop = self._end_of_kept(number)
-            if stop > number or _is_block(placed.piece):
+            if stop > number or self._is_block(number):
                 yield from self._run(run)
                 run = []
                 if not is_untranslated(placed.piece):
@@ -112,6 +114,17 @@ class _Parser:
                 run.append(placed)
                 number += 1
         yield from self._run(run)
+
+    def _is_block(self, number: int) -> bool:
+        """Return whether a piece is a tag of a block; in XHTML also of an element around blocks.
+
+        Its two tags stand in two texts, in which they must not change places with others. In HTML
+        tags may cross, and browsers read them in any order.
+        """
+        if self._syntax is Syntax.HTML:
+            return _is_block(self._pieces[number].piece)
+        first, last = sorted((number, self._partners.get(number, number)))
+        return self._blocks[last + 1] > self._blocks[first]
 
     def _end_of_kept(self, number: int) -> int:
         """Return the piece behind an element that is kept, if blocks are concerned.
@@ -157,7 +170,7 @@ class _Parser:
         first = next(p.start for p in run if _has_letters(p.piece))
         source = self._text[start:end]
         write = _write_text(start, end, tags)
-        yield Segment(self._lines.line(first), source, Syntax.HTML, write, inner=inner)
+        yield Segment(self._lines.line(first), source, self._syntax, write, inner=inner)
 
     def _number(self, placed: _Placed) -> int:
         """Return the index of a piece among all."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from nmtkit.documents.document import Segment, Syntax
 from nmtkit.documents.markdown_inline import markdown_pieces
+from nmtkit.documents.xhtml import xhtml_pieces
 from nmtkit.io.xml_reader import local_name
 from nmtkit.text.markup import (
     LINE_BREAK,
@@ -91,6 +92,8 @@ def _pieces(segment: Segment) -> Iterable[Piece]:
         return [Piece(PieceKind.TEXT, source)]
     if segment.syntax is Syntax.HTML:
         return _joined(keep_untranslated(list(split_pieces(source, Markup.HTML)), KEPT_ELEMENTS))
+    if segment.syntax is Syntax.XHTML:
+        return _joined(keep_untranslated(list(xhtml_pieces(source)), KEPT_ELEMENTS))
     if segment.syntax is Syntax.XML:
         return keep_untranslated(list(code_pieces(source)))
     if segment.syntax is Syntax.SUBTITLE:

@@ -68,7 +68,7 @@ def parse_odp(data: bytes, name: str, options: DocumentOptions) -> ArchiveDocume
 
 def _parse(data: bytes, name: str, format: str) -> ArchiveDocument:
     archive = open_archive(data, name, format)
-    if _MANIFEST in archive.names and b":encryption-data" in archive.read(_MANIFEST):
+    if _MANIFEST in archive and b":encryption-data" in archive.read(_MANIFEST):
         raise archive.protected()
     parts = {}
     for member in text_members(archive, format):
@@ -80,7 +80,7 @@ def _parse(data: bytes, name: str, format: str) -> ArchiveDocument:
 
 def text_members(archive: Archive, format: str) -> list[str]:
     """Return the members with text; presentations have none in the headers of their masters."""
-    has_headers = format == "odt" and _STYLES in archive.names
+    has_headers = format == "odt" and _STYLES in archive
     return [CONTENT, _STYLES] if has_headers else [CONTENT]
 
 

@@ -27,17 +27,17 @@ from nmtkit.documents.paragraphs import (
 from nmtkit.documents.xml_tree import Xml, XmlElement, find_outermost, without_sections
 from nmtkit.text.markup_pieces import PieceKind
 
-_DRAWINGS = r"\.(?:drawingml\.diagramData|drawingml\.diagramDrawing)\+xml\Z"
+DRAWINGS = r"\.(?:drawingml\.diagramData|drawingml\.diagramDrawing)\+xml\Z"
 _TYPES = {
     "docx": re.compile(
         r"wordprocessingml\.(?:document\.main|template\.main|header|footer|footnotes|endnotes"
-        rf"|comments)\+xml\Z|ms-word\.\w+\.macroEnabled\w*\.main\+xml\Z|{_DRAWINGS}"
+        rf"|comments)\+xml\Z|ms-word\.\w+\.macroEnabled\w*\.main\+xml\Z|{DRAWINGS}"
     ),
-    "pptx": re.compile(rf"presentationml\.(?:slide|notesSlide)\+xml\Z|{_DRAWINGS}"),
+    "pptx": re.compile(rf"presentationml\.(?:slide|notesSlide)\+xml\Z|{DRAWINGS}"),
 }
 """Types of the parts with text that people read."""
 
-_OPAQUE = frozenset(
+OPAQUE = frozenset(
     "pPr rPr del moveFrom delText instrText delInstrText oMath oMathPara sectPr tblPr tblGrid trPr"
     " tcPr sdtPr spPr bodyPr lstStyle ruby m".split()
 )
@@ -76,23 +76,23 @@ def parse_pptx(data: bytes, name: str, options: DocumentOptions) -> ArchiveDocum
 def _parse(data: bytes, name: str, format: str) -> ArchiveDocument:
     archive = open_archive(data, name, format)
     parts = {}
-    for member in text_members(archive, format):
-        xml = archive.xml(member, _OPAQUE)
-        parts[member] = Document(xml.text, xml.encoding, list(_Part(xml).segments()), (), True)
+    for member in members_of(archive, _TYPES[format]):
+        xml = archive.xml(member, OPAQUE)
+        parts[member] = Document(xml.text, xml.encoding, list(Part(xml).segments()), (), True)
     return ArchiveDocument.of(archive, parts)
 
 
-def text_members(archive: Archive, format: str) -> list[str]:
-    """Return the members with text of a package, in the order of the archive."""
+def members_of(archive: Archive, pattern: re.Pattern[str]) -> list[str]:
+    """Return the members of a package whose types match a pattern, in the order of the archive."""
     types = {
         (child.get("PartName") or "").lstrip("/").lower(): child.get("ContentType") or ""
         for child in archive.xml(CONTENT_TYPES).root.children
     }
-    return [name for name in archive.names if _TYPES[format].search(types.get(name.lower(), ""))]
+    return [name for name in archive.names if pattern.search(types.get(name.lower(), ""))]
 
 
-class _Part:
-    """A part of a package with paragraphs."""
+class Part:
+    """A part of a package with paragraphs; a format overrides what texts are in."""
 
     def __init__(self, xml: Xml) -> None:
         self._xml = xml
@@ -204,6 +204,6 @@ class _Part:
 
     def _shown(self, element: XmlElement) -> str:
         """Return the text that something kept shows."""
-        if element.name in _OPAQUE:
+        if element.name in OPAQUE:
             return visible_text(self._xml.inner(element))
         return "".join(self._xml.inner(one) for one in find_outermost(element, ("t",)))

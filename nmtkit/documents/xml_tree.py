@@ -97,9 +97,7 @@ def read_elements(data: bytes, name: str, kind: str, opaque: frozenset[str]) -> 
         its encoding cannot be read.
     """
     reader: XmlReader[None] = XmlReader(name, kind)
-    for start in range(0, max(len(data), 1), 1 << 16):
-        reader.feed(data[start : start + (1 << 16)])
-    reader.feed(b"", final=True)
+    reader.parse(data)
     found = _DECLARED.search(data, 0, 400)
     declared = found[1].decode() if found else _guessed(data)
     text, encoding = decode(data, name, declared)

@@ -42,8 +42,8 @@ class TranslatedDocument:
     """A file that has been translated.
 
     data: its bytes. segments: number of its segments. warnings: of what was not translated, or
-    could not be put in its place, each with the number of the line; in an office file, that of the
-    paragraph.
+    could not be put in its place, each with the number of the line; in an office file or an e-book,
+    that of the paragraph.
     """
 
     data: bytes
@@ -68,8 +68,8 @@ def translate_document(
     """Translate the texts of a file, and keep everything else byte for byte.
 
     :param data: the bytes of the file.
-    :param format: "html", "po", "xliff", "tmx", "tsv", "srt", "md", "docx", "odt", "pptx" or
-        "odp".
+    :param format: "html", "po", "xliff", "tmx", "tsv", "srt", "md", "docx", "odt", "pptx",
+        "odp", "epub" or "xlsx".
     :param translator: of the models; without attention, words are taken to be in the order of the
         source.
     :param name: of the file, for messages.

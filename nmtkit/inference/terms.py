@@ -73,7 +73,8 @@ class TermFinder:
         mode: TermsMode = "strict",
         words: TargetWords | None = None,
     ) -> None:
-        self._glossary = glossary.in_language(model.config.text.src_language)
+        language = model.config.text.src_language
+        self._glossary = glossary.in_language(language, model.src_text.rules)
         self._model = model
         self.mode = mode
         self._sequences = Memo(self._token_sequences)
@@ -99,7 +100,8 @@ class TermFinder:
 
     def _automata(self, phrases: Sequence[str]) -> tuple[TokenNode, ...]:
         """Return automata for those phrases that have no blanks around them."""
-        return tuple(self._words.automata[phrase] for phrase in phrases if _is_unspaced(phrase))
+        written = map(self._model.tgt_text.as_read, phrases)
+        return tuple(self._words.automata[phrase] for phrase in written if _is_unspaced(phrase))
 
     def _forms(self, phrase: str) -> list[str]:
         capitalized = self._model.tgt_text.capitalized(phrase)
@@ -139,8 +141,8 @@ class TermFinder:
         return LineTerms(constraints, self.boundaries, terms, tuple(impossible), annotated)
 
     def _plain(self, line: str) -> str:
-        """Return a line without its tag, and without symbols of markup, which may be in a term."""
-        line = self._model.src_text.split_tag(line)[1]
+        """Return a line as it is read, without its tag and symbols of markup, as in a term."""
+        line = self._model.src_text.as_read(self._model.src_text.split_tag(line)[1])
         return line if self._symbols.isdisjoint(line) else take_symbols(line)[0]
 
     @cached_property

@@ -72,6 +72,15 @@ class XmlReader(Generic[Item]):
         self.feed(b"", final=True)
         yield from self._take()
 
+    def parse(self, data: bytes) -> None:
+        """Parse a whole document.
+
+        :raises DataError: see `feed`.
+        """
+        for start in range(0, max(len(data), 1), 1 << 16):
+            self.feed(data[start : start + (1 << 16)])
+        self.feed(b"", final=True)
+
     def _take(self) -> list[Item]:
         items, self.items = self.items, []
         return items

@@ -16,6 +16,7 @@ from nmtkit.preprocessing.settings import CleaningSettings, PrepareSettings
 from nmtkit.preprocessing.tally import MAX_SAMPLE_CHARACTERS, Sample, Tally, compress_rows
 from nmtkit.text.masked_pairs import mask_pair
 from nmtkit.text.pipeline import TextPipeline
+from nmtkit.text.subword import load_normalization
 
 DROP_RULES = ("invalid", "empty", "long", "ratio", "duplicate")
 """Reasons for dropping a training pair that every manifest counts."""
@@ -41,6 +42,8 @@ class RawBlock:
     tag: word to put before the source lines.
     leak_index: file with the digests of dev and test sets, or None.
     training: True for training data.
+    folder: the prepared folder. Subword models that are there already, but are applied later, have
+        rules by which text is normalised.
     """
 
     settings: PrepareSettings
@@ -56,6 +59,7 @@ class RawBlock:
     tag: str = ""
     leak_index: str | None = None
     training: bool = False
+    folder: str = ""
 
 
 @dataclass
@@ -155,12 +159,15 @@ class DuplicateFilter:
 
 
 @lru_cache(maxsize=4)
-def _pipelines(text: TextConfig, subword_folder: str | None) -> tuple[TextPipeline, TextPipeline]:
+def _pipelines(
+    text: TextConfig, subword_folder: str | None, folder: str
+) -> tuple[TextPipeline, TextPipeline]:
     """Load both sides' pipelines; cached, so that a worker keeps their memos between blocks."""
     if subword_folder is None:
+        src, tgt = (load_normalization(folder, side) for side in ("src", "tgt"))
         return (
-            TextPipeline(text.src_language, text, None, text.tags, reads_source=True),
-            TextPipeline(text.tgt_language, text, None),
+            TextPipeline(text.src_language, text, None, text.tags, reads_source=True, rules=src),
+            TextPipeline(text.tgt_language, text, None, rules=tgt),
         )
     return (
         TextPipeline.load(subword_folder, "src", text),
@@ -170,7 +177,8 @@ def _pipelines(text: TextConfig, subword_folder: str | None) -> tuple[TextPipeli
 
 def clean_block(raw: RawBlock) -> CleanedBlock:
     """Tokenise the pairs of a block, drop bad training pairs and apply subwords."""
-    pipelines = src_pipeline, tgt_pipeline = _pipelines(raw.settings.text, raw.subword_folder)
+    pipelines = _pipelines(raw.settings.text, raw.subword_folder, raw.folder)
+    src_pipeline, tgt_pipeline = pipelines
     src_lines, src_invalid = _decode(raw, 0)
     tgt_lines, tgt_invalid = _decode(raw, 1)
     block = CleanedBlock(raw.corpus, len(src_lines))

@@ -46,7 +46,7 @@ from nmtkit.preprocessing.languages import log_languages, with_checked_languages
 from nmtkit.preprocessing.leakage import INDEX_FILE, write_index
 from nmtkit.preprocessing.manifest_content import manifest_of, write_json
 from nmtkit.preprocessing.model_text import ModelText
-from nmtkit.preprocessing.segmentation import choose_method, choose_size
+from nmtkit.preprocessing.segmentation import choose_method, choose_size, warn_of_rules
 from nmtkit.preprocessing.set_names import check_test_names
 from nmtkit.preprocessing.settings import PrepareSettings
 from nmtkit.preprocessing.splits import SIDES, SplitCounts, hold_out
@@ -58,7 +58,8 @@ from nmtkit.preprocessing.subword_learning import (
 )
 from nmtkit.preprocessing.truecasing import truecase_files
 from nmtkit.progress_bar import ProgressBar
-from nmtkit.text.subword import METHODS, PIECES, SubwordModel
+from nmtkit.text.subword import METHODS, PIECES, SubwordModel, load_normalization
+from nmtkit.text.subword.normalization import Normalization
 from nmtkit.text.subword.pieces import write_pieces
 
 Bitext = tuple[str | Path, ...]
@@ -188,15 +189,9 @@ class _FolderWriter:
     def write(self, splits: Mapping[str, Sequence[TrainingCorpus]]) -> dict[str, Any]:
         """Write all files of the folder; return the manifest."""
         self._compare_with(splits)
-        if self.model is not None:
-            self.model.write(self.folder)
-        if self.settings.codes:
-            method = METHODS[self.settings.subword_method]
-            self._save_subwords(
-                [method.load(file) for file in self.inputs.open(self.settings.codes)]
-            )
-            if not self._words_first:
-                self.subword_folder = str(self.folder)
+        self._write_known()
+        if self.settings.codes and not self._words_first:
+            self.subword_folder = str(self.folder)
         corpora = splits["train"]
         with self.report:
             counts, corpus_counts = self._write_train(corpora)
@@ -218,18 +213,36 @@ class _FolderWriter:
     def write_report(self, splits: Mapping[str, Sequence[TrainingCorpus]]) -> dict[str, Any]:
         """Write only the report of cleaning; return its counts and settings."""
         self._compare_with(splits)
+        known = self._write_known()
         corpora = splits["train"]
         with self.report:
             blocks = self._choose_method(self._corpus_blocks(self._open(corpora)))
             parts = self._write_split("train", corpora, clean=True, blocks=blocks)
         self._finish_report()
-        _remove(self._paths("train"))
+        _remove([*known, *self._paths("train")])
         log_languages(self.settings.text)
         counts = {"train": SplitCounts.sum(parts)}
         _log_counts(counts)
         entries = corpus_entries(corpora, parts)
         manifest = manifest_of(self.settings, self.inputs.checksums(), counts, entries, self.folder)
         return write_json(self.folder / REPORT_MARK, {**manifest, **self.report.manifest()})
+
+    def _write_known(self) -> list[Path]:
+        """Write the subword models and all else that is not learned here; return their paths."""
+        present = {*self.folder.iterdir()}
+        if self.model is not None:
+            self.model.write(self.folder)
+        if self.settings.codes:
+            method = METHODS[self.settings.subword_method]
+            self._save_subwords(
+                [method.load(file) for file in self.inputs.open(self.settings.codes)]
+            )
+            warn_of_rules(self.settings.text, self._rules())
+        return sorted({*self.folder.iterdir()} - present)
+
+    def _rules(self) -> list[Normalization | None]:
+        """Return the rules of each side's subword model, if it is known."""
+        return [load_normalization(self.folder, side) for side in SIDES]
 
     @property
     def _learns_subwords(self) -> bool:
@@ -319,6 +332,8 @@ class _FolderWriter:
         first = list(islice(blocks, 1))
         sides = [side for _, _, block in first for side in (block.src, block.tgt)] or [[], []]
         samples = [b"\n".join(lines).decode(errors="ignore").split("\n") for lines in sides]
+        for lines, rules in zip(samples, self._rules(), strict=True):
+            lines[:] = map(rules.normalize, lines) if rules else lines
         self.settings = choose_method(self.settings, *samples)
         return chain(first, blocks)
 
@@ -427,6 +442,7 @@ class _FolderWriter:
                 corpus.tag,
                 str(self.leak_index) if self.leak_index and clean else None,
                 training,
+                str(self.folder),
             )
 
     def _corpus_blocks(self, corpora: Sequence[TrainingCorpus]) -> Iterator[CorpusBlock]:

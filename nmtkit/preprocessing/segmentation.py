@@ -17,6 +17,7 @@ from nmtkit.preprocessing.settings import AUTO, PrepareSettings
 from nmtkit.text.languages import has_moses_rules
 from nmtkit.text.normalizer import Normalizer
 from nmtkit.text.scripts import why_not_words
+from nmtkit.text.subword.normalization import Normalization
 
 TokenizerChoice = Literal["auto", "moses", "none"]
 SubwordChoice = Literal["auto", "bpe", "sentencepiece", "none"]
@@ -30,6 +31,9 @@ LARGEST_SIZE = 32_000
 
 MAX_OTHER_FORMS = 0.01
 """Share of lines that are not in the form NFC, beyond which a warning suggests it."""
+
+LIGATURE = "ﬁ"
+"""A character that the rules of the form NFKC write as two letters."""
 
 logger = logging.getLogger("nmtkit")
 
@@ -169,6 +173,25 @@ def choose_method(
     )
     _warn_of_other_forms(text, src, tgt)
     return dataclasses.replace(settings, text=text, subword_method="sentencepiece")
+
+
+def warn_of_rules(text: TextConfig, rules: Sequence[Normalization | None]) -> None:
+    """Log a warning if the rules of given subword models write text as a user may not want it.
+
+    :param rules: of the source's model and of the target's.
+    """
+    normalises = any(one is not None and one.normalize(LIGATURE) != LIGATURE for one in rules)
+    if text.tokenized and normalises:
+        logger.warning(
+            "the SentencePiece model normalises text, but the words of tokenised text are left"
+            " unchanged; characters that the model does not have become bytes"
+        )
+    elif rules[-1] is not None and rules[-1].folds_case and not text.tokenized:
+        logger.warning(
+            "%s: the SentencePiece model writes all text in small letters, so translations have no"
+            " capitals; learn one with --normalization_rule_name=nmt_nfkc to keep them",
+            text.tgt_language,
+        )
 
 
 def _why_raw(language: str, lines: Sequence[str], text: TextConfig) -> str | None:

@@ -16,7 +16,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from nmtkit.errors import DataError, refuse_string
 from nmtkit.text.case_markers import lower
@@ -24,6 +24,9 @@ from nmtkit.text.characters import mark_ranges
 from nmtkit.text.languages import base_language
 from nmtkit.text.punctuation import DIRECTION_MARKS
 from nmtkit.text.scripts import IDEOGRAPHIC, KANA, UNSPACED_ALPHABETIC
+
+if TYPE_CHECKING:
+    from nmtkit.text.subword.normalization import Normalization
 
 _UNSPACED = f"{IDEOGRAPHIC}{KANA}{UNSPACED_ALPHABETIC}"
 
@@ -112,11 +115,18 @@ class Glossary:
 
     :param terms: of equal ones that are found, the first counts, or one that is case-sensitive.
     :param language: of the lines, whose rules say which letters are small; empty: the usual rules.
+    :param rules: by which lines and terms are written, or None.
     :raises DataError: a term has neither translations nor forbidden words.
     """
 
-    def __init__(self, terms: Iterable[Term], language: str = "") -> None:
+    def __init__(
+        self,
+        terms: Iterable[Term],
+        language: str = "",
+        rules: "Normalization | None" = None,
+    ) -> None:
         self.terms = tuple(terms)
+        self._as_read = str if rules is None else rules.normalize
         self._language = base_language(language) if language else ""
         self._root = _Node()
         self._everywhere: list[str] = []
@@ -131,17 +141,18 @@ class Glossary:
             else:
                 self._everywhere += term.forbidden
 
-    def in_language(self, language: str) -> "Glossary":
+    def in_language(self, language: str, rules: "Normalization | None" = None) -> "Glossary":
         """Return a glossary of the same terms for lines of a language.
 
         :param language: its tag; where its rules are those of this glossary, this one is returned.
+        :param rules: by which lines and terms are written, or None.
         """
-        is_same = _rules(base_language(language)) == _rules(self._language)
-        return self if is_same else Glossary(self.terms, language)
+        is_same = rules is None and _rules(base_language(language)) == _rules(self._language)
+        return self if is_same else Glossary(self.terms, language, rules)
 
     def _add(self, term: Term) -> None:
         node = self._root
-        for word in words_of(term.source, self._language):
+        for word in words_of(self._as_read(term.source), self._language):
             before, node = node, node.following.setdefault(word.folded, _Node())
             if self._language == "el":
                 before.following.setdefault(_without_accents(word.folded), node)
@@ -150,7 +161,7 @@ class Glossary:
     def find(self, line: str) -> list[Occurrence]:
         """Return the terms of a line that have translations, in the order of the line.
 
-        :param line: raw text.
+        :param line: raw text, written by the rules.
         """
         found = [one for one in self._matches(line) if one.term.targets]
         found.sort(key=lambda one: (-one.words, one.start, not one.term.case_sensitive))
@@ -180,7 +191,7 @@ class Glossary:
     def forbidden(self, line: str) -> list[str]:
         """Return the words that the translation of a line must not have because of its terms.
 
-        :param line: raw text.
+        :param line: raw text, written by the rules.
         """
         words = (word for one in self._matches(line) for word in one.term.forbidden)
         return [*dict.fromkeys(words)]
@@ -198,7 +209,8 @@ class Glossary:
                         yield from (
                             Occurrence(term, start, word.end, last - first + 1)
                             for term in ending.terms
-                            if not term.case_sensitive or has_same_words(written, term.source)
+                            if not term.case_sensitive
+                            or has_same_words(written, self._as_read(term.source))
                         )
                 following = node.following.get(word.folded)
                 if following is None:

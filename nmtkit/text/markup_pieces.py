@@ -41,9 +41,12 @@ _OLD_ENTITY = re.compile(
 """An entity of HTML without its semicolon, which browsers read."""
 
 _NOT_TRANSLATED = re.compile(
-    r"""\stranslate\s*=\s*["']?no\b|\sclass\s*=\s*(?:"[^"]*|'[^']*|)(?<![\w-])notranslate(?![\w-])""",
+    r"""\stranslate\s*=\s*["']?no\b|\sclass\s*=\s*(?:"[^"]*|'[^']*|)(?<![\w-])notranslate(?![\w-])"""
+    r"""|\sepub:type\s*=\s*["'](?:page-list|pagebreak)["']""",
     re.IGNORECASE,
 )
+"""Attributes of elements that stay; in e-books also the names of printed pages, such as `xii`."""
+
 COMMENT_ENDS = ("-->", "--!>")
 """Ends of a comment; HTML takes the second one, a typing error, for an end, too."""
 

@@ -205,7 +205,7 @@ def _outside_siblings(gap: int, owner: Owners) -> int:
 
 def write_markup(marked: MarkedText, places: Sequence[Place], aligned: Aligned) -> str:
     """Return the translation with its elements."""
-    spans = list(_spans(marked, places, aligned))
+    spans = _uncrossed(marked.elements, list(_spans(marked, places, aligned)))
     spaces = source_spaces(marked)
     children: dict[int, list[int]] = {}
     for number, element in enumerate(marked.elements):
@@ -254,6 +254,26 @@ def _spans(
         start = min(max(start, around[0]), around[1])
         spans.append((start, min(max(start, end), around[1])))
         yield spans[-1]
+
+
+def _uncrossed(
+    elements: Sequence[MarkupElement], spans: Sequence[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """Return offsets in which no element begins before one ends that began in another sentence.
+
+    In `<i>… two</i> <b>three …</b>` the tag `<b>`, whose end is in another sentence, too, must not
+    come before `</i>`.
+    """
+    ends = [spans[number][1] for number, one in enumerate(elements) if not one.opening]
+    begun: set[int] = set()  # elements that go on in the next sentence, and those within them
+    for number, one in enumerate(elements):
+        if one.parent in begun or (not one.closing and one.start < one.end):
+            begun.add(number)
+    first = max(ends, default=0)
+    return [
+        (max(start, first), max(end, first)) if number in begun else (start, end)
+        for number, (start, end) in enumerate(spans)
+    ]
 
 
 def _offset_of_gap(text: str, element: MarkupElement, gap: int, aligned: Aligned) -> int:

@@ -15,6 +15,7 @@ from nmtkit.text.names import PLACEHOLDERS, Names, load_names, mask
 from nmtkit.text.normalizer import Normalizer
 from nmtkit.text.scripts import length_in_words, unspaced_characters
 from nmtkit.text.subword import SubwordModel, load_subword_model
+from nmtkit.text.subword.normalization import Normalization
 from nmtkit.text.tokenizer import Detokenizer, Tokenizer
 from nmtkit.text.truecaser import Truecaser, load_truecaser
 
@@ -42,6 +43,7 @@ class TextPipeline:
     :param names: finds names that placeholders stand for, or None.
     :param reads_source: lines are sources: in raw text, several blanks or tabs are read as one, as
         a model that saw few of them loses words behind them. Targets are kept as they are.
+    :param rules: of the subword model, if `subwords` is None because the words are not split yet.
     """
 
     def __init__(
@@ -53,12 +55,15 @@ class TextPipeline:
         truecaser: Truecaser | None = None,
         names: Names | None = None,
         reads_source: bool = False,
+        rules: Normalization | None = None,
     ) -> None:
         self.tags = tuple(tags)
         self.names = names
         self._language = language
         self._settings = settings
         self._subwords = subwords
+        rules = rules if subwords is None else subwords.normalization
+        self.rules = None if settings.tokenized else rules
         self._reads_source = reads_source
         markers = settings.case == "markers"
         self._case = CaseMarkers(language, not settings.joiners) if markers else truecaser
@@ -99,7 +104,8 @@ class TextPipeline:
     @cached_property
     def _normalizer(self) -> Normalizer:
         settings = self._settings
-        return Normalizer(self._language, nfc=settings.nfc, punctuation=settings.punctuation)
+        nfc, punctuation = settings.nfc, settings.punctuation
+        return Normalizer(self._language, nfc, punctuation, self.rules)
 
     @cached_property
     def _detokenizer(self) -> Detokenizer:
@@ -158,7 +164,7 @@ class TextPipeline:
 
     def offsets(self, words: Sequence[str], text: str) -> list[tuple[int, int]]:
         """Return where words stand in their text; a tag of the models and markers stand nowhere."""
-        from nmtkit.text.word_offsets import word_offsets  # rarely needed: start-up
+        from nmtkit.text.word_offsets import original_offsets, word_offsets  # start-up
 
         tags = self._leading_tag(words)
         shown = ["" if self.marks(word) else word for word in words[len(tags) :]]
@@ -167,11 +173,19 @@ class TextPipeline:
             import html  # start-up
 
             shown = [html.unescape(word) for word in shown]
-        return word_offsets([*("" for _ in tags), *shown], text)
+        shown = [*("" for _ in tags), *shown]
+        if self.rules is None:
+            return word_offsets(shown, text)
+        normalized, origins = self.rules.origins(text)
+        return original_offsets(word_offsets(shown, normalized), origins)
 
     def _uncased_text(self, line: str) -> str:
         """Return the words of a raw line, separated by blanks, in the case of the text."""
         return self._tokenizer.text(self._normalizer.normalize(line))
+
+    def as_read(self, text: str) -> str:
+        """Return a text as the rules of the subword model write it; without any, as it is."""
+        return text if self.rules is None else self.rules.normalize(text)
 
     def length(self, words: str) -> int:
         """Return the length of a line in words.
@@ -229,8 +243,8 @@ class TextPipeline:
         """
         variants = [self.tokens(phrase, names=())]
         if self._subwords is not None and variants[0]:
-            inside = self._subwords.apply_inside(self.words(phrase).split(" "))
-            variants = [inside] if unspaced_characters(phrase[:1]) else [*variants, inside]
+            spaced, inside = self._subwords.apply_behind(self.words(phrase).split(" "))
+            variants = [inside] if unspaced_characters(phrase[:1]) else [*variants, spaced, inside]
         return [list(tokens) for tokens in dict.fromkeys(map(tuple, variants)) if tokens]
 
     def prefix(self, text: str, tokenized: bool = False, names: Sequence[str] = ()) -> "TextPrefix":
@@ -262,6 +276,8 @@ class TextPipeline:
 
         assert self._subwords is not None
         line = self._words(text.strip(), tokenized) + (" " if text[-1].isspace() else "")
+        if not line.strip():  # normalisation removed all
+            return TextPrefix(text)
         pieces = self._subwords.apply(line.split(" "))
         start = len(pieces) - self._subwords.open_pieces(pieces)
         tokens, last = pieces[:start], pieces[start:]

@@ -6,6 +6,7 @@ accents taken apart (NFD), as either may have them as marks of their own.
 """
 
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Sequence
 
 from nmtkit.text.characters import is_mark
@@ -43,6 +44,28 @@ def word_offsets(words: Sequence[str], text: str) -> list[tuple[int, int]]:
         last = _behind_marks(text, max(ends.get(number, start), start))
         offsets.append((start, last))
     return offsets
+
+
+def original_offsets(
+    offsets: Sequence[tuple[int, int]], origins: Sequence[int]
+) -> list[tuple[int, int]]:
+    """Return offsets in a text from those in its normalised form.
+
+    :param offsets: as `word_offsets` returns them.
+    :param origins: for each character of the normalised form where it is from, and the text's end;
+        they never decrease.
+    """
+    moved: list[tuple[int, int]] = []
+    last = 0
+    for start, end in offsets:
+        if start < end:
+            behind = bisect_right(origins, origins[end - 1], end)
+            stop = origins[min(behind, len(origins) - 1)]
+            moved.append((max(origins[start], last), max(stop, last)))
+        else:
+            moved.append((last, last))
+        last = moved[-1][1]
+    return moved
 
 
 def _behind_marks(text: str, offset: int) -> int:

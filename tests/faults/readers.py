@@ -199,6 +199,7 @@ def _sentence_piece(folder: Path) -> None:
     for word in SAMPLE_WORDS:
         if not all(model.apply([word, word])):
             raise Fault(f"{word!r} has an empty piece")
+        model.normalization.origins(word)
 
 
 def _pieces(folder: Path) -> None:

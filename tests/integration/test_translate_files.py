@@ -8,7 +8,16 @@ import polib
 import pytest
 from click.testing import Result
 
-from tests.unit.documents.office_files import body_of, members_of, run, word
+from tests.unit.documents.office_files import (
+    body_of,
+    book,
+    members_of,
+    run,
+    strings_of,
+    text_of,
+    word,
+    workbook,
+)
 
 Nmtkit = Callable[..., Result]
 
@@ -132,3 +141,31 @@ def test_an_office_file_keeps_all_but_its_texts(translate_file: Nmtkit, tmp_path
         result = translate_file(name, data, "--format", "auto", "-o", output, status=1)
         assert result.stderr.count("\n") == 1 and name in result.stderr
         assert not output.exists()
+
+
+def test_an_e_book_keeps_all_but_its_texts(translate_file: Nmtkit, tmp_path: Path) -> None:
+    output = tmp_path / "out.epub"
+    text = book({"a.xhtml": "<p>one <b>two</b><br/>three</p>"}, metadata="<dc:title>one</dc:title>")
+    translate_file("a.epub", text, "--format", "auto", "-o", output)
+    before, after = members_of(text), members_of(output.read_bytes())
+    kept = [name for name in before if before[name] == after[name]]
+    assert kept == ["mimetype", "META-INF/container.xml", "media/1.png"]
+    tags = re.findall("<[^>]*>", text_of(text, "a.xhtml"))
+    assert sorted(re.findall("<[^>]*>", text_of(output.read_bytes(), "a.xhtml"))) == sorted(tags)
+    output.unlink()
+    stderr = translate_file(
+        "b.epub", book({"../../a": ""}), "--format", "epub", "-o", output, status=1
+    ).stderr
+    assert stderr.count("\n") == 1 and "b.epub: lacks ../a, which OPS/book.opf lists" in stderr
+    assert not output.exists()
+
+
+def test_a_workbook_keeps_what_its_formulas_need(translate_file: Nmtkit, tmp_path: Path) -> None:
+    output = tmp_path / "out.xlsx"
+    bold = "<r><rPr><b/></rPr><t>two</t></r><r><t>three</t></r>"
+    data = workbook(["<t>one</t>", bold], '<c><f>IF(A1="one",1,2)</f></c>')
+    translate_file("a.xlsx", data, "--format", "auto", "-o", output)
+    before, after = members_of(data), members_of(output.read_bytes())
+    assert [name for name in before if before[name] != after[name]] == ["xl/sharedStrings.xml"]
+    one, runs = strings_of(output.read_bytes())
+    assert one == "<t>one</t>" and runs.count("<b/>") == 1

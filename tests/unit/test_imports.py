@@ -142,7 +142,8 @@ LIBRARIES = {
     "text": {"numpy", "sacremoses"},
     "text.language_identifier": {"py3langid"},
     "text.subword.bpe": {"subword_nmt"},
-    "text.subword.sentence_piece": {"sentencepiece"},
+    "text.subword.normalization": {"sentencepiece"},
+    "text.subword.sentence_piece_learner": {"sentencepiece"},
     "search": {"torch"},
 }
 """Room or module -> the third-party libraries that it may import.

@@ -13,6 +13,7 @@ from typing import Protocol, Self
 
 from nmtkit.io.inputs import Source, VerbatimFile
 from nmtkit.text.subword.bpe import BPE
+from nmtkit.text.subword.normalization import Normalization
 from nmtkit.text.subword.pieces import read_pieces
 from nmtkit.text.subword.sentence_piece import REQUIRED_PIECES, SentencePiece
 
@@ -51,6 +52,11 @@ class SubwordModel(Protocol):
         """Size of the model, as `learn` takes it."""
         ...
 
+    @property
+    def normalization(self) -> Normalization | None:
+        """Rules that a line must be written by before it is split, or None."""
+        ...
+
     def save(self, path: str | Path) -> None:
         """Write the model's file atomically.
 
@@ -69,8 +75,8 @@ class SubwordModel(Protocol):
         """
         ...
 
-    def apply_inside(self, words: Iterable[str]) -> list[str]:
-        """Return the pieces of words that stand behind other text without a blank."""
+    def apply_behind(self, words: Iterable[str]) -> tuple[list[str], list[str]]:
+        """Return the pieces of words behind other text: with a blank between them, and without."""
         ...
 
     @staticmethod
@@ -146,3 +152,13 @@ def load_subword_model(
     vocabulary = read_pieces(Path(folder) / f"{PIECES}.{side}") if limited else None
     path = VerbatimFile(Path(folder) / f"{name}.{side}")
     return METHODS[name].load(path, vocabulary, glossaries)
+
+
+def load_normalization(folder: str | Path, side: str) -> Normalization | None:
+    """Load the rules of the subword model of one side, for text that is not split yet.
+
+    :return: None if there is no model, or it has none.
+    :raises DataError: the model cannot be read.
+    """
+    is_default = method_of(folder, side) == DEFAULT_METHOD  # which also stands for no model
+    return None if is_default else load_subword_model(folder, side).normalization

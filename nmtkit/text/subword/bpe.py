@@ -73,6 +73,11 @@ class BPE:
         """Return the number of merges."""
         return len(self.merges)
 
+    @property
+    def normalization(self) -> None:
+        """None: merges change no text."""
+        return None
+
     @cached_property
     def library(self) -> "Library":
         """subword-nmt's `BPE` with these merges; callers clear its `cache`, which is unbounded."""
@@ -149,9 +154,10 @@ class BPE:
         """Return the pieces of a sentence's words, separated by blanks."""
         return " ".join(map(self._split_words.__getitem__, words))
 
-    def apply_inside(self, words: Iterable[str]) -> list[str]:
+    def apply_behind(self, words: Iterable[str]) -> tuple[list[str], list[str]]:
         """Return the pieces of words; what stands before them does not matter."""
-        return self.apply(words)
+        pieces = self.apply(words)
+        return pieces, pieces
 
     @staticmethod
     def opens(piece: str) -> bool:

@@ -1,51 +1,47 @@
 """SentencePiece: pieces of raw text, whitespace included, that give the text back unchanged.
 
-Kudo & Richardson 2018, with the library's byte pair encoding, which learns ten times as fast as its
-unigram model and needs as few pieces. Text is not normalised, because prefixes, terms and the
-places of words need a line's own characters. `▁` stands for a blank; a character that is not in the
-model becomes the pieces of its UTF-8 bytes, such as `<0xE2>`. So no character is unknown, and no
-piece holds whitespace: blanks aside, whitespace is never learned.
+Kudo & Richardson 2018. Text is split as it is: a model that is learned here has no rules of
+normalisation, and those of another model are applied before (`normalization.py`). `▁` stands for a
+blank; a character that is not in the model becomes the pieces of its UTF-8 bytes, such as `<0xE2>`,
+also if the model has no such pieces. So no character is unknown, and no piece holds whitespace.
 """
 
-import io
-import logging
 import re
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol, cast
 
-from nmtkit.errors import DataError, counted
+from nmtkit.errors import DataError
 from nmtkit.io.atomic import atomic_file
 from nmtkit.io.inputs import Source, open_source
 from nmtkit.special_symbols import SPECIAL_WORDS
 from nmtkit.text.characters import is_mark
 from nmtkit.text.memo import Memo
 from nmtkit.text.scripts import JOINERS, WORD_JOINERS, is_spaced, unspaced_characters
-
-BLANK = "▁"
-"""Stands for a blank in pieces."""
+from nmtkit.text.subword.normalization import (
+    BLANK,
+    EVERY_BLANK,
+    NO_BLANK_BEFORE,
+    NO_RULES,
+    Normalization,
+    Processor,
+    load_processor,
+)
+from nmtkit.text.subword.sentence_piece_learner import learn_model
 
 BYTE_PIECES = tuple(f"<0x{byte:02X}>" for byte in range(256))
+
+_NOT_TEXT = frozenset((*BYTE_PIECES, *SPECIAL_WORDS))
+"""Pieces that stand for no text that is spelt like them."""
 
 REQUIRED_PIECES = (BLANK, *BYTE_PIECES)
 """Pieces that every vocabulary needs, so that every text has known pieces."""
 
-CHARACTER_COVERAGE = 0.9995
-"""Share of the text whose characters become pieces; the rarest are left to their bytes."""
-
-TRAINER_OPTIONS = "--normalization_rule_name=identity --byte_fallback=true"
-"""Options of the library's trainer, spm_train, that a model needs; neither is a default."""
-
-NOT_NORMALISED = ["a", "é\u3000"]
-"""Parts of a line that the library's rules of normalisation change: by NFKC U+3000 is a blank."""
+PROBE = ["a", "b"]
+"""Words of a line by which a model shows whether it puts `▁` before them."""
 
 MAX_FILE_BYTES = 1 << 26
 """Maximum size of a model file; one of 32,000 pieces has 0.6 MB."""
-
-MAX_LEARNED_LENGTH = 1000
-"""Longer stretches without whitespace are learned from part by part."""
 
 _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 ASCII_END = 0x7F
@@ -54,31 +50,6 @@ LATER_BYTES = range(0x80, 0xC0)
 
 FIRST_BYTES_OF_LETTERS = range(0xC3, 0xE2)
 """First bytes of characters from U+00C0 to U+1FFF, nearly all of them letters."""
-
-_NO_BLANK = "\n"
-"""A character that is never learned. Before a text it takes the blank that the library adds."""
-
-logger = logging.getLogger("nmtkit")
-
-
-class Processor(Protocol):
-    """What nmtkit uses of the library's `SentencePieceProcessor`."""
-
-    def encode(self, text: str, out_type: type[str]) -> list[str]:
-        """Return the pieces of a text."""
-        ...
-
-    def get_piece_size(self) -> int:
-        """Return the number of pieces."""
-        ...
-
-    def is_byte(self, id: int) -> bool:
-        """Return whether a piece is a byte."""
-        ...
-
-    def piece_to_id(self, piece: str) -> int:
-        """Return the id of a piece."""
-        ...
 
 
 class SentencePiece:
@@ -93,6 +64,7 @@ class SentencePiece:
         self._proto = proto
         self._vocabulary = None if vocabulary is None else frozenset(vocabulary)
         self._tokens = Memo(self._known_pieces)
+        self.normalization = Normalization(proto)
 
     @classmethod
     def learn(cls, counts: Mapping[str, int], size: int) -> "SentencePiece":
@@ -102,7 +74,7 @@ class SentencePiece:
         :param size: number of pieces, the 256 bytes counted; fewer if the text is too short.
         :raises DataError: the size is too small for the characters of the text.
         """
-        return cls(_learn(counts, size))
+        return cls(learn_model(counts, size))
 
     @classmethod
     def load(
@@ -115,8 +87,7 @@ class SentencePiece:
 
         :param vocabulary: see the class.
         :param glossaries: must be empty; SentencePiece has none.
-        :raises DataError: the file cannot be read, is damaged, has no pieces for bytes, or
-            normalises text.
+        :raises DataError: the file cannot be read, is damaged, or has `▁` behind words.
         """
         if glossaries:
             raise DataError(f"{path}: SentencePiece has no glossaries; use BPE, or leave them out")
@@ -148,25 +119,38 @@ class SentencePiece:
 
     @cached_property
     def processor(self) -> Processor:
-        """The library's processor.
+        """The library's processor, which splits text as it is.
 
         :raises RuntimeError: the model is damaged.
         """
-        import sentencepiece
+        return load_processor(self._proto, NO_RULES, EVERY_BLANK)
 
-        sentencepiece.set_min_log_level(3)  # messages of C++ on stderr
-        processor = sentencepiece.SentencePieceProcessor()
-        processor.LoadFromSerializedProto(self._proto)
-        return cast(Processor, processor)
+    @cached_property
+    def _inside(self) -> Processor:
+        """Splits text that stands behind other text."""
+        return load_processor(self._proto, NO_RULES, EVERY_BLANK, NO_BLANK_BEFORE)
+
+    @cached_property
+    def _has_bytes(self) -> bool:
+        """Whether the model itself has pieces for bytes; else no piece of it is one."""
+        ids = [self.processor.piece_to_id(piece) for piece in BYTE_PIECES]
+        return all(map(self.processor.is_byte, ids))
+
+    @cached_property
+    def _max_length(self) -> int:
+        """The length of the longest piece."""
+        return max(map(len, map(self.processor.id_to_piece, range(self.size))))
 
     def _problem(self) -> str | None:
         """Return what is wrong with the model, or None."""
         try:
-            ids = [self.processor.piece_to_id(piece) for piece in BYTE_PIECES]
-            if self.processor.get_piece_size() == 0 or not all(map(self.processor.is_byte, ids)):
-                return f"it has no pieces for bytes; learn it with {TRAINER_OPTIONS}"
-            if self.undo(self.apply(NOT_NORMALISED)) != NOT_NORMALISED:
-                return f"it normalises text, as by nmt_nfkc; learn it with {TRAINER_OPTIONS}"
+            if not load_processor(self._proto).get_piece_size():
+                return "it has no pieces; restore it from a copy"
+            if self.undo(self.apply(PROBE)) != PROBE:
+                return (
+                    "its pieces have ▁ behind words, not before; learn it without"
+                    " --treat_whitespace_as_suffix"
+                )
             return None
         except (RuntimeError, ValueError, IndexError):
             return "damaged; restore it from a copy"
@@ -178,17 +162,27 @@ class SentencePiece:
 
     def apply_line(self, words: Iterable[str]) -> str:
         """Return the pieces of a line, separated by blanks; see `apply`."""
-        encode = self.processor.encode
         first, *rest = " ".join(words).split(BLANK)
-        pieces = encode(first, out_type=str)
+        parts = [BLANK] if first[:1] == " " and not self._adds_blank else []  # for `undo`
+        parts.append(self._split(self.processor, first))
         for part in rest:  # the text has a character that stands for blanks: write its bytes
-            pieces += [*_bytes_of(BLANK), *encode(_NO_BLANK + part, out_type=str)[2:]]
-        return " ".join(map(self._tokens.__getitem__, pieces))
+            parts += [_BYTES_OF_BLANK, self._split(self._inside, part)]
+        return " ".join(filter(None, parts))
 
-    def apply_inside(self, words: Iterable[str]) -> list[str]:
-        """Return the pieces of words that stand behind other text without a blank."""
-        pieces = self.processor.encode(_NO_BLANK + " ".join(words), out_type=str)[2:]
-        return " ".join(map(self._tokens.__getitem__, pieces)).split()
+    def apply_behind(self, words: Iterable[str]) -> tuple[list[str], list[str]]:
+        """Return the pieces of words behind other text: with a blank between them, and without."""
+        text = " ".join(words)
+        spaced, joined = (self._split(self._inside, one).split() for one in (f" {text}", text))
+        return spaced, joined
+
+    def _split(self, processor: Processor, text: str) -> str:
+        """Return the pieces of a text, separated by blanks."""
+        return " ".join(map(self._tokens.__getitem__, processor.encode(text, out_type=str)))
+
+    @cached_property
+    def _adds_blank(self) -> bool:
+        """Whether the first word of a line has a blank before it like all others."""
+        return self.processor.encode(PROBE[0], out_type=str)[0].startswith(BLANK)
 
     @staticmethod
     def opens(piece: str) -> bool:
@@ -244,24 +238,25 @@ class SentencePiece:
 
     def _known_pieces(self, piece: str) -> str:
         """Return a piece, or the known pieces that it is split into, separated by blanks."""
-        if self._is_known(piece):
+        if self._is_known(piece) or (_BYTE.fullmatch(piece) and self._has_bytes):
             return piece
         known: list[str] = []
         start = 0
         while start < len(piece):
-            ends = range(len(piece), start, -1)
+            ends = range(min(len(piece), start + self._max_length), start, -1)
             end = next((end for end in ends if self._is_known(piece[start:end])), 0)
-            known += [piece[start:end]] if end else _bytes_of(piece[start])
+            known.append(piece[start:end] if end else _bytes_of(piece[start]))
             start = end or start + 1
         return " ".join(known)
 
     def _is_known(self, piece: str) -> bool:
-        if piece in REQUIRED_PIECES:
+        """Return whether a piece of text is one that the model may produce."""
+        if piece == BLANK:
             return True
         if self._vocabulary is not None and piece not in self._vocabulary:
             return False
-        is_text = piece.split() == [piece] and piece not in SPECIAL_WORDS
-        return is_text and (len(piece) == 1 or self.processor.piece_to_id(piece) != 0)
+        is_text = piece.split() == [piece] and piece not in _NOT_TEXT
+        return is_text and self.processor.piece_to_id(piece) != self.processor.unk_id()
 
     @staticmethod
     def undo(pieces: Iterable[str]) -> list[str]:
@@ -324,70 +319,11 @@ def _belongs(character: str) -> bool:
     return is_mark(character) or character in JOINERS
 
 
-def _bytes_of(text: str) -> list[str]:
-    return [BYTE_PIECES[byte] for byte in text.encode("utf-8")]
+def _bytes_of(text: str) -> str:
+    return " ".join(BYTE_PIECES[byte] for byte in text.encode("utf-8"))
 
 
-def _learn(counts: Mapping[str, int], size: int) -> bytes:
-    """Return the library's model of the words of a corpus.
-
-    :raises DataError: the size is too small for the characters of the text.
-    """
-    import sentencepiece
-
-    lines = [f"{word}\t{count}" for word, count in sorted(_learnable(counts).items())]
-    if not lines:
-        raise DataError("SentencePiece has no text to learn from; look at the training data")
-    output = io.BytesIO()
-    train = cast(Callable[..., None], sentencepiece.SentencePieceTrainer.train)
-    try:
-        train(
-            sentence_iterator=iter(lines),
-            model_writer=output,
-            input_format="tsv",
-            vocab_size=size,
-            model_type="bpe",
-            normalization_rule_name="identity",
-            remove_extra_whitespaces=False,
-            byte_fallback=True,
-            character_coverage=CHARACTER_COVERAGE,
-            hard_vocab_limit=False,
-            split_digits=True,
-            user_defined_symbols=_symbols_in(counts),
-            num_threads=1,
-            minloglevel=3,
-        )
-    except RuntimeError as error:
-        needed = re.search(r"required_chars\. \d+ vs (\d+)", str(error))
-        if needed is None:
-            reason = str(error).splitlines()[0]
-            raise DataError(
-                f"SentencePiece cannot learn {counted(size, 'piece')} from this text: {reason};"
-                " give another size, or more text"
-            ) from error
-        raise DataError(
-            f"{size:,} pieces are too few for the characters of this text; SentencePiece needs at"
-            f" least {int(needed[1]):,}"
-        ) from error
-    return output.getvalue()
-
-
-def _learnable(counts: Mapping[str, int]) -> Counter[str]:
-    """Return the words of limited length that a model is learned from, with their counts."""
-    learnable: Counter[str] = Counter()
-    for text, count in counts.items():
-        for word in text.replace(BLANK, " ").replace("\0", " ").split():
-            for start in range(0, len(word), MAX_LEARNED_LENGTH):
-                learnable[word[start : start + MAX_LEARNED_LENGTH]] += count
-    return learnable
-
-
-def _symbols_in(counts: Mapping[str, int]) -> list[str]:
-    """Return the symbols of markup in a text: each is a piece, and in no other."""
-    from nmtkit.text.markers import SYMBOLS  # only learning needs it: start-up
-
-    found = {symbol for word in counts for symbol in SYMBOLS.intersection(word)}
-    return sorted(found)
+_BYTES_OF_BLANK = _bytes_of(BLANK)
 
 
 def _byte(piece: str) -> int | None:

@@ -1,8 +1,10 @@
-"""Office files as Word and LibreOffice write them, with the contents of a test."""
+"""Office files and e-books as programs write them, with the contents of a test."""
 
 import io
+import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from urllib.parse import quote
 
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 A = "http://schemas.openxmlformats.org/drawingml/2006/main"
@@ -89,3 +91,81 @@ def content_of(data: bytes, kind: str = "text") -> str:
     """Return the text of an OpenDocument file with its tags."""
     text = members_of(data)["content.xml"].decode()
     return text.partition(f"<office:{kind}>")[2].partition(f"</office:{kind}>")[0]
+
+
+CONTAINER = (
+    '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles><rootfile'
+    ' full-path="OPS/book.opf" media-type="application/oebps-package+xml"/></rootfiles></container>'
+)
+PAGES = {
+    "ch 1.xhtml": "<h1>one</h1><p>two</p>",
+    "nav.xhtml": "<nav><a href='ch%201.xhtml'>one</a></nav>",
+}
+LABEL = "<navLabel><text>{}</text></navLabel>"
+
+
+def page_of(body: str) -> str:
+    """Return a page of an e-book."""
+    return f'<html xmlns="http://www.w3.org/1999/xhtml"><body>{body}</body></html>'
+
+
+def book(
+    pages: Mapping[str, str] = PAGES, spine: str = "i0", metadata: str = "", contents: str = ""
+) -> bytes:
+    """Return an e-book.
+
+    pages: names in the folder of the package -> contents of `<body>`. spine: the items that are
+    read in order. contents: of the table of contents of EPUB 2.
+    """
+    items = "".join(
+        f'<item id="i{number}" href="{quote(name)}" media-type="application/xhtml+xml"/>'
+        for number, name in enumerate(pages)
+    )
+    items += '<item id="ncx" href="toc.ncx" media-type="application/x-dtbncx+xml"/>'
+    items += '<item id="p" href="../media/1.png" media-type="image/png"/>'
+    read = "".join(f'<itemref idref="{id}"/>' for id in spine.split())
+    package = (
+        f'<package><metadata xmlns:dc="DC">{metadata}</metadata><manifest>{items}</manifest>'
+        f"<spine>{read}</spine></package>"
+    )
+    members: dict[str, str | bytes] = {
+        "mimetype": "application/epub+zip",
+        "META-INF/container.xml": CONTAINER,
+        "media/1.png": PICTURE,
+        "OPS/book.opf": package,
+        "OPS/toc.ncx": f"<ncx><docTitle><text>one</text></docTitle>{contents}</ncx>",
+        **{f"OPS/{name}": page_of(body) for name, body in pages.items()},
+    }
+    return archive(members, stored=("mimetype", "media/1.png"))
+
+
+def text_of(data: bytes, name: str) -> str:
+    """Return a member of an e-book, in the folder of the package."""
+    return members_of(data)[f"OPS/{name}"].decode()
+
+
+S = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+
+
+def workbook(strings: Sequence[str] = (), cells: str = "", **others: tuple[str, str]) -> bytes:
+    """Return an Excel workbook.
+
+    strings: contents of the `<si>` that sheets share. cells: of its sheet. others: name of a
+    further part -> its type, and its content.
+    """
+    shared = "".join(f"<si>{one}</si>" for one in strings)
+    rows = f"<sheetData><row>{cells}</row></sheetData>"
+    parts = {
+        "xl/workbook.xml": ("spreadsheetml.sheet.main", f'<workbook xmlns="{S}"/>'),
+        "xl/worksheets/sheet1.xml": (
+            "spreadsheetml.worksheet",
+            f'<worksheet xmlns="{S}">{rows}</worksheet>',
+        ),
+        "xl/sharedStrings.xml": ("spreadsheetml.sharedStrings", f'<sst xmlns="{S}">{shared}</sst>'),
+    }
+    return package(parts | {f"xl/{name}.xml": part for name, part in others.items()})
+
+
+def strings_of(data: bytes) -> list[str]:
+    """Return the contents of the strings that the sheets of a workbook share."""
+    return re.findall("<si>(.*?)</si>", members_of(data)["xl/sharedStrings.xml"].decode(), re.S)

@@ -9,12 +9,22 @@ import pytest
 from nmtkit.documents import archive as archive_module
 from nmtkit.documents.archive import sample_archive
 from nmtkit.errors import DataError
-from tests.unit.documents.office_files import archive, members_of, opendocument, run, word
+from tests.unit.documents.office_files import (
+    archive,
+    book,
+    members_of,
+    opendocument,
+    run,
+    word,
+    workbook,
+)
 from tests.unit.documents.stand_ins import copied, translated
 
 DOCUMENT = word(f"<w:p>{run('one')}</w:p>")
 TEXT = opendocument("<text:p>one</text:p>")
-SAMPLES = {"docx": DOCUMENT, "odt": TEXT}
+BOOK = book({"a.xhtml": "<p>1</p>"})
+SHEETS = workbook(["<t>one</t>"])
+SAMPLES = {"docx": DOCUMENT, "odt": TEXT, "epub": BOOK, "xlsx": SHEETS}
 
 
 @pytest.mark.parametrize("format", SAMPLES)
@@ -39,10 +49,15 @@ def _entries(data: bytes) -> list[tuple[object, ...]]:
         return [(one.filename, one.compress_type, one.date_time) for one in file.infolist()]
 
 
-def test_the_type_of_an_opendocument_stays_first_and_readable() -> None:
+@pytest.mark.parametrize(
+    ("format", "type"),
+    [("odt", b"vnd.oasis.opendocument.text"), ("epub", b"epub+zip")],
+)
+def test_the_member_with_the_type_stays_first_and_readable(format: str, type: bytes) -> None:
     """`file` and desktops read it at byte 30, behind a header without an extra field."""
-    changed = translated(TEXT, "odt", str.upper).data
-    assert changed[30:].startswith(b"mimetypeapplication/vnd.oasis.opendocument.text")
+    changed = translated(SAMPLES[format], format, str.upper).data
+    assert changed != SAMPLES[format]
+    assert changed[30:].startswith(b"mimetypeapplication/" + type)
 
 
 def encrypted() -> bytes:
@@ -73,6 +88,7 @@ MANIFEST = b"<manifest:file-entry><manifest:encryption-data/></manifest:file-ent
         (DOCUMENT[:300], "docx", "x: the zip archive is damaged"),
         (TEXT, "docx", "x: is of the format odt, not docx"),
         (DOCUMENT, "odt", "x: is of the format docx, not odt"),
+        (SHEETS, "docx", "x: is of the format xlsx, not docx"),
         (DOCUMENT, "pptx", "x: is of the format docx, not pptx"),
         (archive({"a.txt": "x"}), "docx", "x: is a zip archive of another kind, not docx"),
         (with_member("word/document.xml", b"<w:p>"), "docx", "x:word/document.xml:1: not well-fo"),

@@ -1,6 +1,7 @@
 """How text is split is chosen by its script, unless it is given."""
 
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,16 @@ from nmtkit.config import TextConfig
 from nmtkit.data.manifest import text_config
 from nmtkit.errors import ConfigError
 from nmtkit.preprocessing.prepare import prepare
-from nmtkit.preprocessing.segmentation import Segmentation, choose_method, choose_size
+from nmtkit.preprocessing.segmentation import (
+    Segmentation,
+    choose_method,
+    choose_size,
+    warn_of_rules,
+)
 from nmtkit.preprocessing.settings import AUTO, PrepareSettings
 from nmtkit.preprocessing.splits import SIDES
 from nmtkit.text.pipeline import TextPipeline
+from nmtkit.text.subword.normalization import Normalization
 
 TEXTS = {
     "en": "The cat sat on the mat, and then it went away.",
@@ -208,3 +215,29 @@ def test_rare_pieces_are_split_in_the_training_data_too(tmp_path: Path) -> None:
     prepare(settings, tmp_path / "out", (src, tgt))
     last = (tmp_path / "out/train.src").read_text().splitlines()[-1]
     assert last == "l@@ o@@ w" or last.split()[-1] != "low"
+
+
+class _Rules(Normalization):
+    """Writes text by a function."""
+
+    def __init__(self, write: Callable[[str], str]) -> None:
+        super().__init__(b"")
+        self._write = write
+
+    def normalize(self, line: str) -> str:
+        return self._write(line)
+
+
+def test_rules_that_fold_case_or_are_not_applied_are_reported(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    text, plain, folding = TextConfig(raw=True), _Rules(str), _Rules(str.casefold)
+    for rules in ([plain, plain], [folding, plain], [None, None]):
+        warn_of_rules(text, rules)
+    warn_of_rules(TextConfig(tokenized=True), [plain, plain])
+    assert not caplog.messages
+    warn_of_rules(text, [plain, folding])
+    assert "fr: the SentencePiece model writes all text in small letters" in caplog.messages[0]
+    warn_of_rules(TextConfig(tokenized=True), [folding, folding])
+    assert "words of tokenised text are left unchanged" in caplog.messages[1]
+    assert len(caplog.messages) == 2

@@ -13,7 +13,7 @@ from nmtkit.serve.libretranslate import LibreTranslate
 from nmtkit.serve.routes import routes_of
 from nmtkit.serve.service import Service
 from nmtkit.serve.settings import ModelSettings, ServerSettings
-from tests.unit.documents.office_files import opendocument, run, word
+from tests.unit.documents.office_files import book, opendocument, run, word, workbook
 
 
 @pytest.mark.parametrize(
@@ -56,17 +56,20 @@ def test_the_formats_are_known_before_a_model_is_loaded(tmp_path: Path) -> None:
     """A page that comes meanwhile is translated as one, and a file is not refused."""
     service = Service(ServerSettings(ModelSettings({("en", "fr"): (tmp_path,)})))
     answer = asyncio.run(LibreTranslate(service).settings(Request({"type": "http"})))
-    assert {".html", ".txt"} < set(json.loads(bytes(answer.body))["supportedFilesFormat"])
+    assert {".html", ".txt", ".epub", ".xlsx"} < set(
+        json.loads(bytes(answer.body))["supportedFilesFormat"]
+    )
 
 
-@pytest.mark.parametrize("format", ["docx", "odt"])
+@pytest.mark.parametrize("format", ["docx", "odt", "epub", "xlsx"])
 def test_the_language_of_an_office_file_is_that_of_its_text(format: str) -> None:
     text = "Das ist ein Text auf Deutsch, und wir lesen ihn gern."
-    data = (
-        word(f"<w:p>{run(text)}</w:p>")
-        if format == "docx"
-        else opendocument(f"<text:p>{text}</text:p>")
-    )
+    data = {
+        "docx": word(f"<w:p>{run(text)}</w:p>"),
+        "odt": opendocument(f"<text:p>{text}</text:p>"),
+        "epub": book({"a.xhtml": f"<p>{text}</p>"}),
+        "xlsx": workbook([f"<t>{text}</t>"]),
+    }[format]
     sample, markup = _sample(f"a.{format}", data)
     pair, detected = Languages(routes_of([("de", "en")])).pair("auto", "en", sample, markup)
     assert pair == ("de", "en") and detected is not None and detected[0] == "de"

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from nmtkit.errors import DataError
 from nmtkit.text.glossary import Glossary, Term, contains, count, words_of
+from nmtkit.text.subword.sentence_piece import SentencePiece
 
 
 def glossary(*sources: str) -> Glossary:
@@ -171,3 +172,15 @@ def test_a_term_needs_a_translation() -> None:
     with pytest.raises(DataError, match="the term 'man' has no translation; give at least one"):
         Glossary([Term("disk", ("disque",)), Term("man")])
     Glossary([Term("man", (), ("homme",)), Term("", (), ("fou",))])
+
+
+def test_terms_are_written_by_the_rules_of_the_model(nmt_nfkc: SentencePiece) -> None:
+    terms = [Term("ﬁle", ("x",)), Term("ＰＤＦ", ("y",), case_sensitive=True), Term("a①", ("z",))]
+    rules = nmt_nfkc.normalization
+    changed = Glossary(terms).in_language("en", rules)
+    lines = ("the FILE", "the ﬁle", "the ｐｄｆ", "a PDF", "ＰＤＦ", "ａ1")
+    found = [changed.find(rules.normalize(line)) for line in lines]
+    assert [[one.term for one in occurrences] for occurrences in found] == [
+        *([terms[0]], [terms[0]], [], [terms[1]], [terms[1]], [terms[2]])
+    ]
+    assert Glossary(terms).find("a1 PDF") == []

@@ -1,10 +1,12 @@
 """Conversion of lines to tokens and back."""
 
+import io
 import unicodedata
 from pathlib import Path
 from typing import Any
 
 import pytest
+import sentencepiece
 
 from nmtkit.config import TextConfig
 from nmtkit.errors import DataError
@@ -110,6 +112,53 @@ def test_phrases_stand_with_and_without_a_blank_before_them() -> None:
         (True, True),
         (False, False),
     ]
+
+
+@pytest.mark.parametrize("raw", [True, False])
+def test_a_model_reads_lines_as_its_rules_write_them(nmt_nfkc: SentencePiece, raw: bool) -> None:
+    settings = TextConfig(raw=raw, subwords="joint", joiners=not raw, tags=("<a>",))
+    source = TextPipeline("en", settings, nmt_nfkc, ("<a>",), reads_source=True)
+    whole = TextPipeline("en", settings, None, ("<a>",), reads_source=True, rules=source.rules)
+    for line in ("the ﬁle\u3000is ｂｌｕｅ…", "<a> the\u200b ﬁle", "①\xad猫 ▁"):
+        tag, text = source.split_tag(line)
+        written = tag + nmt_nfkc.normalization.normalize(text)
+        assert source.tokens(line) == source.tokens(written)
+        assert source.line(source.tokens(line)) == written
+        assert whole.words(line) == source.words(line) == source.words(written)
+        assert source.pieces(whole.words(line)) == " ".join(source.tokens(line))
+    for empty in ("\u200b", " \x07 "):
+        assert source.tokens(empty) == [] and source.words(empty) == ""
+
+
+def test_words_of_tokenised_text_are_left_unchanged(nmt_nfkc: SentencePiece) -> None:
+    pipeline = TextPipeline("en", TextConfig(tokenized=True, subwords="joint"), nmt_nfkc)
+    line = "a ﬁle ① …"
+    assert pipeline.words(line) == pipeline.as_read(line) == line
+    assert pipeline.line(pipeline.tokens(line)) == line
+    assert pipeline.offsets(line.split(), line) == [(0, 1), (2, 5), (6, 7), (8, 9)]
+
+
+def test_words_have_their_places_in_the_line_that_the_rules_change(
+    nmt_nfkc: SentencePiece,
+) -> None:
+    pipeline = TextPipeline("en", TextConfig(raw=True, subwords="joint"), nmt_nfkc)
+    line = " the\u200b ﬁles\u3000  ｂｌｕｅ ①½ ｶﾞ e\u0301te"
+    words, _ = pipeline.join(pipeline.tokens(line))
+    assert words == ["the", "files", "blue", "11⁄2", "ガ", "éte"]
+    places = [line[start:end] for start, end in pipeline.offsets(words, line)]
+    assert places == ["the", "ﬁles", "ｂｌｕｅ", "①½", "ｶﾞ", "e\u0301te"]
+
+
+def test_phrases_of_a_model_without_a_blank_before_lines() -> None:
+    output = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(["das Haus"] * 20), model_writer=output, vocab_size=300,
+        hard_vocab_limit=False, num_threads=1, minloglevel=3, add_dummy_prefix=False
+    )  # fmt: skip
+    model = SentencePiece(output.getvalue())
+    pipeline = TextPipeline("de", TextConfig(raw=True, subwords="joint"), model)
+    assert {"".join(t) for t in pipeline.phrase_tokens("Haus")} == {"▁Haus", "Haus"}
+    assert pipeline.line(pipeline.tokens("Haus Haus")) == "Haus Haus"
 
 
 def test_words_stand_alone_without_subwords() -> None:

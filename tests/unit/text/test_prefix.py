@@ -79,3 +79,12 @@ def test_pieces_of_raw_text_begin_with_their_blank() -> None:
         assert ending.spelling == spelling
     unspaced = pipeline.prefix("un 猫が猫が猫が").endings[0].spelling.decode()
     assert 0 < len(unspaced) < len("猫が猫が猫が")
+
+
+def test_a_prefix_is_read_as_the_rules_of_the_model_write_it(nmt_nfkc: SentencePiece) -> None:
+    pipeline = TextPipeline("fr", TextConfig(subwords="joint", raw=True), nmt_nfkc)
+    read, written = pipeline.prefix("un ﬁle ｂ"), pipeline.prefix("un file b")
+    assert (read.tokens, read.endings) == (written.tokens, written.endings)
+    assert read.put_before("un file bleu", "un file b") == "un ﬁle ｂleu"
+    for empty in ("\u200b", "\x07\u200b "):
+        assert not pipeline.prefix(empty).tokens and not pipeline.prefix(empty).endings

@@ -1,5 +1,6 @@
 """Words found in their text."""
 
+from itertools import accumulate
 from typing import Literal
 from unicodedata import category, normalize
 
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmtkit.text.tokenizer import Detokenizer, Tokenizer
-from nmtkit.text.word_offsets import word_offsets
+from nmtkit.text.word_offsets import original_offsets, word_offsets
 
 words = st.lists(st.text("abcé’ß,.", min_size=1, max_size=6), max_size=8)
 
@@ -80,3 +81,19 @@ def test_tokenised_words_are_found(line: str) -> None:
     assert found == tokens
     text = Detokenizer(language).detokenize(tokens)
     assert [text[start:end] for start, end in word_offsets(tokens, text)] == tokens
+
+
+@given(words, st.text("abc’', ", max_size=30), st.data())
+def test_offsets_move_to_the_text_that_was_normalised(
+    words: list[str], text: str, data: st.DataObject
+) -> None:
+    offsets = word_offsets(words, text)
+    assert original_offsets(offsets, range(len(text) + 1)) == offsets
+    steps = [data.draw(st.integers(0, 2)) for _ in range(len(text) + 1)]
+    origins = [*accumulate(steps)]
+    moved = original_offsets(offsets, origins)
+    flat = [0, *(value for pair in moved for value in pair), origins[-1]]
+    assert flat == sorted(flat)
+    for (start, end), (first, last) in zip(offsets, moved, strict=True):
+        assert first >= origins[start] or start == end
+        assert start == end or last >= origins[end]

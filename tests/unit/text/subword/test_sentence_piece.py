@@ -3,7 +3,6 @@
 import random
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 import sentencepiece
@@ -13,10 +12,10 @@ from hypothesis import strategies as st
 from nmtkit.errors import DataError, OutputError
 from nmtkit.text.subword.sentence_piece import (
     BYTE_PIECES,
-    MAX_LEARNED_LENGTH,
     REQUIRED_PIECES,
     SentencePiece,
 )
+from nmtkit.text.subword.sentence_piece_learner import MAX_LEARNED_LENGTH
 
 TEXT = """the cat sat on the mat , the cat ran </s> </s> </s> <unk> <unk> <0x41> <0x41> <s> <s>
 今天天气很好，今天很冷。今天天气不好。 ภาษาไทยภาษาไทยไม่มี 123 123 한국어 e\u0301te\u0301 ▁▁ x▁y"""
@@ -169,29 +168,16 @@ def test_damaged_files_are_refused(
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        ({}, "has no pieces for bytes"),
-        ({"byte_fallback": True}, "normalises text"),
-        ({"byte_fallback": True, "normalization_rule_name": "identity"}, ""),
-    ],
-)
-def test_models_of_the_library_must_keep_text(
-    tmp_path: Path, options: dict[str, Any], problem: str
-) -> None:
+def test_a_model_with_blanks_behind_words_is_refused(tmp_path: Path) -> None:
     words = [word for word in TEXT.split() if word not in ("</s>", "<unk>", "<s>")] * 9
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(words), model_prefix=str(tmp_path / "own"), vocab_size=400,
-        hard_vocab_limit=False, minloglevel=3, **options
+        hard_vocab_limit=False, minloglevel=3, treat_whitespace_as_suffix=True
     )  # fmt: skip
-    file = tmp_path / "own.model"
-    if not problem:
-        assert restored(SentencePiece.load(file), pieces_of(SentencePiece.load(file), "é ﬁ"))
-        return
-    advice = "--normalization_rule_name=identity --byte_fallback=true"
-    with pytest.raises(DataError, match=f"for nmtkit: it {problem}.*; learn it with {advice}"):
-        SentencePiece.load(file)
+    with pytest.raises(
+        DataError, match="own.model: .* have ▁ behind words, .* learn it without --"
+    ):
+        SentencePiece.load(tmp_path / "own.model")
 
 
 def test_a_million_characters_are_split_at_once(model: SentencePiece) -> None:
@@ -200,9 +186,12 @@ def test_a_million_characters_are_split_at_once(model: SentencePiece) -> None:
 
 
 @given(lines.filter(lambda line: line.strip(" ") == line != "" and "▁" not in line))
-def test_text_inside_a_line_has_no_blank_before_it(model: SentencePiece, line: str) -> None:
-    before, inside = model.apply(["x"]), model.apply_inside(line.split(" "))
-    assert " ".join(model.undo([*before, *inside])) == f"x{line}"
+def test_text_behind_other_text_follows_a_blank_or_not(model: SentencePiece, line: str) -> None:
+    before = model.apply(["x"])
+    spaced, joined = model.apply_behind(line.split(" "))
+    assert restored(model, [*before, *spaced]) == f"x {line}"
+    assert restored(model, [*before, *joined]) == f"x{line}"
+    assert spaced == pieces_of(model, line)
 
 
 def test_pieces_of_one_word_open_and_go_on() -> None:

@@ -19,6 +19,7 @@ class Characters:
     """Every character is a piece; `_` ends a word."""
 
     size = 1
+    normalization = None
 
     @classmethod
     def learn(cls, counts: Mapping[str, int], size: int) -> "Characters":
@@ -47,8 +48,8 @@ class Characters:
     def undo(pieces: Iterable[str]) -> list[str]:
         return "".join(pieces).replace("_", " ").split()
 
-    def apply_inside(self, words: Iterable[str]) -> list[str]:
-        return self.apply(words)
+    def apply_behind(self, words: Iterable[str]) -> tuple[list[str], list[str]]:
+        return self.apply(words), self.apply(words)
 
     @staticmethod
     def opens(piece: str) -> bool:
