@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from nmtkit.inference.document import DocumentOptions, SegmentedDocument
-from tests.unit.documents.office_files import opendocument, run, word
+from tests.unit.documents.office_files import book, opendocument, run, word, workbook
 from tests.unit.documents.sample_texts import PAGE, SUBTITLES
 from tests.unit.documents.stand_ins import StandIn, translated
 from tests.unit.documents.test_laws import PROSE, TABLE
@@ -58,6 +58,7 @@ FILES: list[tuple[str, str | bytes]] = [
     *(("html", page) for page in (PAGE, MESSAGE, IMAGE)),
     *(("md", PROSE), ("srt", SUBTITLES), ("tsv", TABLE), ("po", PO)),
     *(("xliff", XLIFF), ("tmx", TMX), ("docx", WORD), ("odt", ODT)),
+    *(("epub", book()), ("xlsx", workbook(["<t>One &amp; two. Three</t>", "<t>12</t>"]))),
 ]
 
 
