@@ -63,6 +63,12 @@ class Languages:
         """Return the languages into which there is a model, or a way through another language."""
         return [target for one, target in self.pairs if one == source]
 
+    def _known(self) -> str:
+        """Return the pairs of the models, and the languages through which others are reached."""
+        pairs = ["-".join(pair) for pair, route in self._routes.items() if len(route) == 1]
+        pivots = dict.fromkeys(route[0][1] for route in self._routes.values() if len(route) > 1)
+        return ", ".join([*pairs, *(f"others through {pivot}" for pivot in pivots)])
+
     def _through(self, source: str) -> dict[str, str]:
         """Return the targets that are reached through another language, and that language."""
         return {
@@ -96,9 +102,9 @@ class Languages:
             same = [code for code in (*self.sources, *self.targets) if _is_alike(code, target)]
             candidates = [(code, code) for code in same]
         if not candidates:
-            known = ", ".join(f"{one}-{other}" for one, other in self.pairs)
             raise RequestError(
-                400, f"{source[:20]} to {target[:20]} is not supported; this server has {known}"
+                400,
+                f"{source[:20]} to {target[:20]} is not supported; this server has {self._known()}",
             )
         return min(
             candidates, key=lambda pair: distance(pair[0], source) + distance(pair[1], target)

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmtkit.errors import ConfigError
+from nmtkit.serve.errors import RequestError
 from nmtkit.serve.languages import Languages
 from nmtkit.serve.routes import Pair, Route, distance, routes_of
 from nmtkit.text.languages import base_language
@@ -101,3 +102,6 @@ def test_languages_say_through_which_one_targets_are_reached() -> None:
         "ru": {"name": "Russian", "targets": ["en", "de"], "through": {"de": "en"}},
         "de": {"name": "German", "targets": []},
     }
+    known = "this server has fr-en, en-de, ru-en, others through en$"
+    with pytest.raises(RequestError, match=f"^de to fr is not supported; {known}"):
+        languages.pair("de", "fr")
