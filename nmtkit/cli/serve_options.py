@@ -107,7 +107,6 @@ MODELS = group(
         "pivots",
         multiple=True,
         metavar="LANG",
-        common=True,
         help="Translate through this language where no model translates a pair, but one into LANG"
         " and one from it do. Repeatable; of several the first counts.",
     ),

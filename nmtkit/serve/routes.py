@@ -56,7 +56,7 @@ def routes_of(pairs: Iterable[Pair], pivots: Sequence[str] = ()) -> Mapping[Pair
                 f"--pivot {pivot}: nothing is translated through {pivot}; give a model into it and"
                 f" one from it, without a model between their languages; there are {known}"
             )
-        routes = {**routes, **{pair: added[pair] for pair in added if pair not in routes}}
+        routes |= {pair: route for pair, route in added.items() if pair not in routes}
     return routes
 
 
