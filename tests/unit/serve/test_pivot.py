@@ -199,14 +199,20 @@ def test_an_answer_of_the_second_model_that_cannot_be_used_is_an_error_at_once(
     server.clear_events("engine_error")
 
 
-def test_a_pivoted_line_waits_with_others_of_its_client_only(hosts: FakeHosts, serve: Any) -> None:
-    """A long text through two models does not delay a line of another client."""
-    with serve(cores=1) as server, ThreadPoolExecutor(1) as pool:
-        hosts.hold_answer = 0.05
+def test_a_line_does_not_wait_for_a_long_text_of_two_models(hosts: FakeHosts, serve: Any) -> None:
+    with serve(cores=1) as server, ThreadPoolExecutor(2) as pool:
+        hosts.hold_answer = 1.0
         long = pool.submit(server.translate, q="a\n" * 1_500, **FORM)
-        server.wait_until(lambda: any(map(is_second, hosts.messages)))
-        assert server.text("b", source="fr", target="en") == "B"
-        assert not long.done() and long.result().status_code == 200
+        server.wait_until(lambda: hosts.messages)
+        short = pool.submit(server.translate, q="b", **FORM)
+        server.wait_until(lambda: server.service.engine.jobs == 2)
+        begun = len(hosts.messages)
+        hosts.hold_answer = 0.0
+        assert short.result().json() == {"translatedText": "<B>"}
+        assert long.result().json() == {"translatedText": "<A>\n" * 1_500}
+    pieces = [message["lines"] for message in hosts.messages]
+    first, second = (next(n for n, lines in enumerate(pieces) if one in lines) for one in "bB")
+    assert first <= begun + 2 and second <= first + 2 < len(pieces) - 10
 
 
 def test_files_pass_through_a_process_of_each_model(hosts: FakeHosts, server: Running) -> None:
