@@ -6,7 +6,7 @@
         --work folder --output adapt.md
 
 For each number of pairs, that many are drawn from the data and learned in the given time. Beside it
-stands plain fine-tuning on the same pairs, for the longer time, with neither replay nor a pull; of
+stands plain fine-tuning on the same pairs, for the longer time, without the old data; of
 its marks, eight in its time and its end, the one with the best BLEU on the new test set counts,
 which favours it. The second table has handfuls of short pairs: how many come out right. Figures
 that an earlier run has left in the work folder are not measured again.
@@ -97,9 +97,7 @@ def fine_tuned(options: argparse.Namespace, data: Path, tests: Tests) -> dict[st
     trained.load_state_dict(model.model.state_dict())  # type: ignore[attr-defined]
     pairs = read_pairs([data], ("", ""))
     corrections = usable_corrections(pairs, model, "", [data])
-    settings = dataclasses.replace(
-        settings_for(model.config.training, many=len(corrections) >= MANY), pull=0.0
-    )
+    settings = settings_for(model.config.training, many=len(corrections) >= MANY)
     batches = dataclasses.replace(
         model.config.data, batch_size=settings.tokens, batch_unit="tokens", shuffle="every-epoch"
     )

@@ -130,8 +130,8 @@ def command(
     The new model has the vocabularies of MODEL, which stays as it is. Up to 200 corrections are
     learned until they come out as you wrote them; of more, a tenth is held out to measure what was
     won. Pairs of the model's training are repeated in between, if the prepared folder is still
-    there; else the parameters are held near the old ones. Of the points between old and new
-    parameters the best is chosen by the corrections and the guards.
+    there; else the model rehearses what it has predicted for lines of random words. Of the points
+    between old and new parameters the best is chosen by the corrections and the guards.
 
     The report on stderr says what was won on the corrections and lost on each guard: BLEU and chrF
     with their 95 % intervals, and the probability of such a difference between equally good models,

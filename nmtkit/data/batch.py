@@ -27,6 +27,7 @@ class Batch(NamedTuple):
     pairs, tokens: number of sentence pairs and target tokens of the whole batch; this may be only
         one part of it.
     dropout: whether the model's dropout is applied when it learns these pairs.
+    rehearsed: whether it learns what a teacher predicts at each word, not the word itself.
     """
 
     src: Tensor
@@ -37,6 +38,7 @@ class Batch(NamedTuple):
     pairs: int
     tokens: int
     dropout: bool = True
+    rehearsed: bool = False
 
     def to(self, device: torch.device) -> "Batch":
         """Copy the word ids to a device; the masks stay in the host's memory.

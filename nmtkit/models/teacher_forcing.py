@@ -212,6 +212,37 @@ class EncoderDecoder(nn.Module):
         links = guide.links(src, src_mask, tgt, tgt_mask)  # [B, T_y, T_x]
         return cost + guide.cost(links[forced.order], forced.alignment)
 
+    def divergence(
+        self,
+        src: Tensor,
+        src_mask: Tensor,
+        tgt: Tensor,
+        tgt_mask: Tensor,
+        teacher: "EncoderDecoder",
+    ) -> Tensor:
+        """Return the sum over the target positions of the divergence from a teacher.
+
+        At each position it is KL(p || q) with p the teacher's distribution over the words and q
+        this model's, in nats (Hinton et al. 2015, with a temperature of 1). Where both are alike,
+        it is 0, and so is its gradient.
+
+        :param teacher: a model of the same vocabularies, in which no gradients are computed.
+        :return: a scalar. Other parameters as in `TranslationModel.loss`.
+        """
+        pairs = SentencePairs(src, src_mask, tgt, tgt_mask)
+        with torch.no_grad():
+            log_p = teacher.log_distributions(teacher.teacher_forced(pairs))  # [N, K]
+        forced = self.teacher_forced(pairs)
+        log_q = self.log_distributions(forced)
+        divergences = functional.kl_div(log_q, log_p, reduction="none", log_target=True).sum(1)
+        real = forced.packing.real  # a divergence has no padding
+        return divergences.sum() if real is None else (divergences * real).sum()
+
+    def log_distributions(self, forced: TeacherForced) -> Tensor:
+        """Return log p of every word at each position. Shape: [N, K]."""
+        logits = OutputLayer(self.output_words(), self.b_y).logits(forced.readout)
+        return torch.log_softmax(logits.to(self.b_y.dtype), 1)
+
     def score(
         self,
         src: Tensor,

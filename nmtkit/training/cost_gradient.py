@@ -1,6 +1,7 @@
 """The cost of batches, and its gradient, on the model's device."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 
@@ -12,14 +13,26 @@ from nmtkit.models.softmax_sampling import WordSampler
 from nmtkit.training.part_gradients import GradientTask
 
 
+class Teacher(NamedTuple):
+    """A model whose predictions are learned.
+
+    weight: of the divergence from them, beside the cost of words.
+    """
+
+    model: Model
+    weight: float
+
+
 class CostGradient:
     """Adds the gradient of the cost of batches to that of a model's parameters.
 
     sampler: draws the words of each batch's softmax; None: all words. guide: links for attention.
+    teacher: what is learned from batches that are rehearsed; None: there are none.
     """
 
     sampler: WordSampler | None = None
     guide: AttentionGuide | None = None
+    teacher: Teacher | None = None
 
     def __init__(self, model: Model, config: TrainingConfig) -> None:
         """Add nothing yet."""
@@ -41,9 +54,22 @@ class CostGradient:
     def _loss(self, batch: Batch, task: GradientTask) -> torch.Tensor:
         """Return the cost of a batch, of drawn words and with guided attention if it is due."""
         self.model.train(batch.dropout)  # which decides about dropout alone
+        if batch.rehearsed:
+            return self._divergence(batch)
         sampler = self.sampler if task.samples_words else None
         guide = self.guide._replace(weight=task.guidance) if self.guide and task.guidance else None
         return self.loss(batch.to(self.device)[:4], sampler, guide)
+
+    def _divergence(self, batch: Batch) -> torch.Tensor:
+        """Return how far the predictions for a batch are from the teacher's."""
+        assert self.teacher is not None
+        teacher, weight = self.teacher
+        with self._autocast():
+            return weight * self.model.divergence(*batch.to(self.device)[:4], teacher)
+
+    def _autocast(self) -> torch.autocast:
+        bfloat16 = self.config.precision == "bfloat16"
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=bfloat16)
 
     def loss(
         self,
@@ -56,7 +82,6 @@ class CostGradient:
         :param pairs: words and masks of both sides, as the first four fields of a batch.
         """
         src, src_mask, tgt, tgt_mask = pairs  # [B, T_x], [B, T_y]
-        bfloat16 = self.config.precision == "bfloat16"
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=bfloat16):
+        with self._autocast():
             smoothing = self.config.label_smoothing
             return self.model.loss(src, src_mask, tgt, tgt_mask, smoothing, sampler, guide)

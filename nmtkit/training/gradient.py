@@ -14,7 +14,7 @@ from nmtkit.models.fast.torch_private import gradient_norm, scale_gradients_
 from nmtkit.models.softmax_sampling import WordSampler
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.text.vocabulary import Vocabulary
-from nmtkit.training.cost_gradient import CostGradient
+from nmtkit.training.cost_gradient import CostGradient, Teacher
 from nmtkit.training.cuda_graphs import CudaGraphs
 from nmtkit.training.part_gradients import AddGradient, GradientTask, PartGradients
 from nmtkit.training.signals import STOP_SIGNALS
@@ -78,6 +78,10 @@ class Gradient:
     def guide_attention(self, guide: AttentionGuide) -> None:
         """Have links guide the attention where an update asks for it."""
         self._cost.guide = guide
+
+    def learn_from(self, teacher: Teacher) -> None:
+        """Learn batches that are rehearsed from the predictions of a teacher."""
+        self._cost.teacher = teacher
 
     def compute(
         self,

@@ -22,15 +22,17 @@ from nmtkit.models.precision import limit_bfloat16_memory
 from nmtkit.text.term_words import TermWords
 from nmtkit.training.adaptation.corrections import (
     Correction,
+    batching,
     corpus_of,
     read_pairs,
     usable_corrections,
     warn_if_swapped,
 )
 from nmtkit.training.adaptation.examiner import Examiner, Judge, Purpose, TestSet, Translations
-from nmtkit.training.adaptation.fine_tuning import MANY, FineTuner, batching, settings_for
+from nmtkit.training.adaptation.fine_tuning import MANY, FineTuner, settings_for
 from nmtkit.training.adaptation.folder import adapted_provenance, write_adapted
 from nmtkit.training.adaptation.interpolation import MeasuredPoint, interpolate, search_point
+from nmtkit.training.adaptation.rehearsal import Rehearsal
 from nmtkit.training.adaptation.replay import Replay, find_replay, open_replay
 from nmtkit.training.adaptation.report import AdaptationReport, refuse_loss, set_changes
 from nmtkit.training.adaptation.request import AdaptationRequest
@@ -122,7 +124,7 @@ class Adaptation:
             return open_replay(request.replay, request.model, self.model)
         replay = find_replay(request.model, self.model)
         if replay is None:
-            log.info("no training data to replay; the parameters are held near the old ones")
+            log.info("no training data to replay; the old model's predictions are rehearsed")
         else:
             log.info("replaying pairs of %s", replay.folder)
         return replay
@@ -188,10 +190,14 @@ class Adaptation:
         request, config = self.request, self.model.config
         many, replays = len(self.learned) >= MANY, self.replay is not None
         settings = request.settings or settings_for(config.training, self.is_few, many, replays)
-        corpus = corpus_of(self.learned, self.model)
+        corpus = corpus_of(((c.src, c.tgt) for c in self.learned), self.model, "the corrections")
         corrections = Batches(corpus, batching(config.data, settings.tokens), request.seed)
-        replay, words = None, self.model.tgt_vocab
-        if self.replay is not None:
+        words = self.model.tgt_vocab
+        replay: Batches | Rehearsal
+        if self.replay is None:
+            teacher = _trainable(self.model).eval().requires_grad_(False)
+            replay = Rehearsal(self.model, teacher, settings.replayed_tokens, request.seed)
+        else:
             words = self.replay.corpus.tgt.counted(words)
             replay = self.replay.batches(config, settings.replayed_tokens, request.seed)
         tuner = FineTuner(self.trained, corrections, replay, settings, config.training, words)

@@ -4,11 +4,13 @@ They come in two files, a TSV or a TMX file, as `nmtkit.io.bitext` reads them, a
 the model's tokens as its own text was.
 """
 
+import dataclasses
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from nmtkit.config import DataConfig
 from nmtkit.data.corpus import Corpus, Side
 from nmtkit.errors import DataError
 from nmtkit.inference.side_check import swapped_sides
@@ -39,13 +41,17 @@ class Pair:
     where: str
 
 
+Ids = tuple[int, ...]
+"""A sentence in the ids of a vocabulary, with `</s>`."""
+
+
 @dataclass(frozen=True)
 class Correction:
-    """A sentence pair, and its ids in the model's vocabularies, each side with `</s>`."""
+    """A sentence pair, and its ids in the model's vocabularies."""
 
     pair: Pair
-    src: tuple[int, ...]
-    tgt: tuple[int, ...]
+    src: Ids
+    tgt: Ids
 
     @property
     def length(self) -> int:
@@ -134,7 +140,7 @@ def _correction(pair: Pair, model: LoadedModel, tag: str) -> Correction:
     return Correction(pair, _ids(src, model.src_vocab), _ids(tgt, model.tgt_vocab))
 
 
-def _ids(tokens: Sequence[str], vocabulary: Vocabulary) -> tuple[int, ...]:
+def _ids(tokens: Sequence[str], vocabulary: Vocabulary) -> Ids:
     return (*vocabulary.ids(tokens), EOS)
 
 
@@ -146,9 +152,29 @@ def _report(pairs: Sequence[Pair], problem: str) -> None:
         log.warning("the same is so of %d more", len(pairs) - MAX_REPORTED)
 
 
-def corpus_of(corrections: Sequence[Correction], model: LoadedModel) -> Corpus:
-    """Return the ids of corrections as a corpus in memory."""
-    src = Sentences.of(item.src for item in corrections)
-    tgt = Sentences.of(item.tgt for item in corrections)
-    name = "the corrections"
-    return Corpus(Side(*src, len(model.src_vocab), name), Side(*tgt, len(model.tgt_vocab), name))
+def corpus_of(pairs: Iterable[tuple[Ids, Ids]], model: LoadedModel, name: str) -> Corpus:
+    """Return pairs of a model's ids as a corpus in memory.
+
+    :param pairs: source and target, each with `</s>`.
+    :param name: what the pairs are, for messages.
+    """
+    src, tgt = zip(*pairs, strict=True)
+    return Corpus(
+        Side(*Sentences.of(src), len(model.src_vocab), name),
+        Side(*Sentences.of(tgt), len(model.tgt_vocab), name),
+    )
+
+
+def batching(data: DataConfig, tokens: int) -> DataConfig:
+    """Return the settings of batches of at most so many target tokens, in random order.
+
+    :param data: settings of the training of the old model.
+    """
+    return dataclasses.replace(
+        data,
+        batch_size=tokens,
+        batch_unit="tokens",
+        sort_pool=50,
+        order="random",
+        shuffle="every-epoch",
+    )

@@ -1,13 +1,7 @@
-"""Fine-tuning on corrections: some of the old data replayed, or a pull towards the old parameters.
+"""Fine-tuning on corrections, with old training pairs or the old model's predictions in between.
 
-Each update sums the gradients of a batch of corrections and a batch of replayed pairs. Without data
-to replay, the parameters are drawn back to the old ones after each update, as by an L2 penalty
-whose step is apart from Adam's (Loshchilov and Hutter 2019 do so with the decay towards 0):
-
-    theta <- theta + pull * factor * (theta_old - theta)
-
-where factor is that of the learning rate: it follows the time, so that it is near 0 when the time
-is over, however many updates there were.
+Each update sums the gradients of a batch of corrections and of a batch of replayed pairs or, where
+there are none, of a batch that is rehearsed (`rehearsal.py`).
 """
 
 import dataclasses
@@ -18,7 +12,7 @@ from dataclasses import dataclass
 
 import torch
 
-from nmtkit.config import DataConfig, TrainingConfig
+from nmtkit.config import TrainingConfig
 from nmtkit.data.batch import Batch
 from nmtkit.data.batching import Batches
 from nmtkit.errors import ModelError
@@ -26,6 +20,8 @@ from nmtkit.io.parameters import Parameters, parameters_of
 from nmtkit.models import Model
 from nmtkit.progress_bar import ProgressBar
 from nmtkit.text.vocabulary import Vocabulary
+from nmtkit.training.adaptation.rehearsal import Rehearsal
+from nmtkit.training.cost_gradient import Teacher
 from nmtkit.training.gradient import WHOLE_SOFTMAX, Gradient, word_sampler
 from nmtkit.training.optimizers import set_learning_rate
 from nmtkit.training.plan import MIN_SAMPLED_WORDS, SOFTMAX_SAMPLES
@@ -43,9 +39,9 @@ class FineTuningSettings:
 
     learning_rate: of Adam.
     tokens: target tokens of the corrections in an update, at most.
-    replayed_tokens: target tokens of the replayed pairs in an update, at most.
-    pull: share of the way back to the old parameters after each update; used without replay.
+    replayed_tokens: target tokens of replayed or rehearsed pairs in an update, at most.
     warmup: number of updates over which the learning rate rises.
+    rehearsal_weight: weight of the divergence from what is rehearsed, in the cost.
     clip_norm: maximum norm of the gradient.
     softmax_samples: words drawn for the softmax until the learning rate is low; 0: all words.
     dropout_epochs: epochs of the corrections after which dropout is applied to them, as it is to
@@ -55,7 +51,7 @@ class FineTuningSettings:
     learning_rate: float = 0.001
     tokens: int = 400
     replayed_tokens: int = 400
-    pull: float = 0.01
+    rehearsal_weight: float = 3.0
     warmup: int = 10
     clip_norm: float = 1.0
     softmax_samples: int = 0
@@ -81,9 +77,9 @@ def settings_for(
     """Return settings for a model: at most the learning rate that it was trained with.
 
     Few corrections are to come out exactly, so that they are learned without dropout, beside twice
-    as many replayed pairs; without these, half the learning rate and a stronger pull forget less.
-    With many, time counts most: larger batches, a higher learning rate, a softmax over drawn words
-    and no dropout before they come again (measured in `bench/NOTEBOOK.md`).
+    as many old pairs. With many, time counts most: larger batches, a higher learning rate, a
+    softmax over drawn words and no dropout before they come again; without data to replay that
+    forgets too much (measured in `bench/NOTEBOOK.md`).
 
     :param config: settings of the training of the old model.
     :param many: there are at least `MANY`.
@@ -93,12 +89,13 @@ def settings_for(
     def rate(highest: float) -> float:
         return min(highest, config.learning_rate) if config.optimizer == "adam" else OTHER_RATE
 
-    if few and replays:
-        return FineTuningSettings(
-            rate(MAX_RATE_OF_FEW), replayed_tokens=800, warmup=100, dropout_epochs=math.inf
-        )
     if few:
-        return FineTuningSettings(rate(MAX_RATE) / 2, pull=0.05)
+        return FineTuningSettings(
+            rate(MAX_RATE_OF_FEW),
+            replayed_tokens=800 if replays else 400,
+            warmup=100,
+            dropout_epochs=math.inf,
+        )
     if many and replays:
         return FineTuningSettings(
             rate(MAX_RATE_OF_MANY),
@@ -108,21 +105,6 @@ def settings_for(
             dropout_epochs=3.0,
         )
     return FineTuningSettings(rate(MAX_RATE))
-
-
-def batching(data: DataConfig, tokens: int) -> DataConfig:
-    """Return the settings of batches of at most so many target tokens, in random order.
-
-    :param data: settings of the training of the old model.
-    """
-    return dataclasses.replace(
-        data,
-        batch_size=tokens,
-        batch_unit="tokens",
-        sort_pool=50,
-        order="random",
-        shuffle="every-epoch",
-    )
 
 
 class FineTuner:
@@ -135,14 +117,15 @@ class FineTuner:
         self,
         model: Model,
         corrections: Batches,
-        replay: Batches | None,
+        replay: Batches | Rehearsal | None,
         settings: FineTuningSettings,
         config: TrainingConfig,
         words: Vocabulary,
     ) -> None:
-        """Remember the old parameters; nothing is updated yet.
+        """Update nothing yet.
 
         :param model: with the old parameters.
+        :param replay: what is learned beside the corrections.
         :param config: settings of the training of the old model.
         :param words: target words, with their counts, to draw those of the softmax from.
         """
@@ -156,8 +139,9 @@ class FineTuner:
         config = dataclasses.replace(config, loss_reduction="token-mean", softmax_samples=samples)
         self.gradient = Gradient(model, optimizer, config)
         self.gradient.sample_words(word_sampler(config, words))
+        if isinstance(replay, Rehearsal):
+            self.gradient.learn_from(Teacher(replay.teacher, settings.rehearsal_weight))
         self.optimizer = optimizer
-        self.old = [parameter.detach().clone() for parameter in model.parameters()]
         self.updates = 0
         self.skipped_in_a_row = 0
         self.factor = 1.0
@@ -221,8 +205,6 @@ class FineTuner:
         self.factor = factor * min(1.0, self.updates / self.settings.warmup)
         set_learning_rate(self.optimizer, self.settings.learning_rate * self.factor)
         self.optimizer.step()
-        if self.replay is None:
-            self._pull(self.settings.pull * self.factor)
 
     def _skip(self) -> None:
         self.skipped_in_a_row += 1
@@ -232,12 +214,6 @@ class FineTuner:
                 f" {MAX_NONFINITE}th time in a row, so the model cannot be adapted; adapt other"
                 " parameters"
             )
-
-    @torch.no_grad()
-    def _pull(self, share: float) -> None:
-        """Go a share of the way back to the old parameters."""
-        for parameter, old in zip(self.model.parameters(), self.old, strict=True):
-            parameter.lerp_(old, share)
 
     def parameters(self) -> Parameters:
         """Return a copy of the parameters as they are now."""

@@ -23,8 +23,7 @@ from nmtkit.io.inputs import VerbatimFile
 from nmtkit.io.lines import read_lines
 from nmtkit.model_folder import LoadedModel, other_subwords
 from nmtkit.text.names import PLACEHOLDERS
-from nmtkit.training.adaptation.corrections import Pair
-from nmtkit.training.adaptation.fine_tuning import batching
+from nmtkit.training.adaptation.corrections import Pair, batching
 from nmtkit.training.provenance import read_provenance
 
 log = logging.getLogger("nmtkit")

@@ -89,7 +89,7 @@ class AdaptationReport:
                     f"  {title}: {_figure(change.before)} -> {_figure(change.after)},"
                     f" {change.difference:+z.2f} (p = {change.p:.3f})"
                 )
-        data = f"replayed {self.replayed}" if self.replayed else "no data replayed"
+        data = f"replayed {self.replayed}" if self.replayed else "rehearsed the old predictions"
         yield (
             f"{counted(self.updates, 'update')}, {data}, point {self.point:g} between old and new"
             f" parameters, {format_duration(self.seconds)}"

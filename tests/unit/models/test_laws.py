@@ -1,6 +1,7 @@
 """Properties of every model; a new model is tested by adding it to CASES."""
 
 import dataclasses
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -497,3 +498,25 @@ def test_initialisation_is_decided_by_the_seed(name):
     first, same, other = initialised_model(1), initialised_model(1), initialised_model(2)
     assert all(torch.equal(first[key], same[key]) for key in first)
     assert not all(torch.equal(first[key], other[key]) for key in first)
+
+
+def test_the_divergence_from_itself_is_zero_and_moves_nothing(model, batch):
+    teacher = deepcopy(model)
+    divergence = model.divergence(*batch, teacher)
+    divergence.backward()
+    assert divergence.item() == pytest.approx(0, abs=1e-12)
+    for parameter in model.parameters():
+        assert parameter.grad is None or parameter.grad.abs().max() < 1e-12
+
+
+@pytest.mark.parametrize("case", list(CASES))
+def test_the_divergence_is_that_of_the_distributions_at_each_target_word(case, batch):
+    model, teacher = random_model(CASES[case]), random_model(CASES[case], seed=2)
+    src, src_mask, tgt, tgt_mask = batch
+    with torch.no_grad():
+        log_q, log_p = (step_log_probs(one, src, src_mask, tgt)[0] for one in (model, teacher))
+    expected = (log_p.exp() * (log_p - log_q)).sum(2)[tgt_mask].sum()
+    divergence = model.divergence(*batch, teacher)
+    divergence.backward()
+    assert divergence.item() == pytest.approx(float(expected), rel=1e-5)
+    assert all(parameter.grad is None for parameter in teacher.parameters())

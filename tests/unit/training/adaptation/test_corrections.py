@@ -102,7 +102,7 @@ def test_a_tag_stands_before_each_source(make_model):
 
 def test_the_corpus_in_memory_has_the_ids(model):
     found = usable_corrections(pairs_of(("a b", "v"), ("c", "w x")), model, "", ["c.tsv"])
-    corpus = corpus_of(found, model)
+    corpus = corpus_of([(item.src, item.tgt) for item in found], model, "test")
     assert len(corpus) == 2
     for index, item in enumerate(found):
         assert tuple(corpus.src[index]) == item.src and tuple(corpus.tgt[index]) == item.tgt

@@ -1,4 +1,4 @@
-"""Fine-tuning: the pull towards the old parameters, replay, and the end of the time."""
+"""Fine-tuning: replay, rehearsal, and the end of the time."""
 
 import dataclasses
 import math
@@ -46,12 +46,8 @@ def make_tuner():
     return make
 
 
-def distance(tuner):
-    squares = [
-        (p.detach() - old).square().sum()
-        for p, old in zip(tuner.model.parameters(), tuner.old, strict=True)
-    ]
-    return float(torch.stack(squares).sum().sqrt())
+def state(tuner):
+    return torch.cat([p.detach().flatten() for p in tuner.model.parameters()])
 
 
 def cost(tuner, corpus_batches):
@@ -68,17 +64,7 @@ def test_updates_lower_the_cost_of_the_corrections(make_tuner):
     assert cost(tuner, batches()) < 0.7 * before
 
 
-def test_a_stronger_pull_stays_nearer_to_the_old_parameters(make_tuner):
-    distances = []
-    for pull in (0.0, 0.05, 1.0):
-        tuner = make_tuner(FineTuningSettings(learning_rate=0.01, warmup=1, pull=pull))
-        for _ in range(10):
-            tuner.update()
-        distances.append(distance(tuner))
-    assert distances[0] > distances[1] > distances[2] == pytest.approx(0, abs=1e-6)
-
-
-def test_without_a_pull_replayed_pairs_are_learned_too(make_tuner):
+def test_replayed_pairs_are_learned_too(make_tuner):
     other = batches(23, seed=2)
     alone, replaying = make_tuner(), make_tuner(replay=batches(23, seed=2))
     for tuner in (alone, replaying):
@@ -95,7 +81,7 @@ def test_dropout_begins_after_its_epochs(make_tuner):
         for tuner in (plain, dropped):
             tuner.update()
         epochs.append(plain.batches.progress())
-        assert (distance(plain) == distance(dropped)) == (epochs[-1] < 2)
+        assert state(plain).equal(state(dropped)) == (epochs[-1] < 2)
     assert epochs[0] < 1
 
 
@@ -109,7 +95,7 @@ def test_replayed_pairs_have_dropout_while_the_corrections_have_none(make_tuner)
         for _ in range(9):
             plain.update()
             dropped.update()
-        assert (distance(plain) == distance(dropped)) == (not replayed)
+        assert state(plain).equal(state(dropped)) == (not replayed)
 
 
 def test_words_are_drawn_until_the_learning_rate_is_low(make_tuner, monkeypatch):
@@ -131,12 +117,16 @@ def test_words_are_drawn_until_the_learning_rate_is_low(make_tuner, monkeypatch)
     assert drawn == [1.0, 0.3]
 
 
-def test_few_corrections_have_dropout_only_where_nothing_is_replayed():
+def test_few_corrections_are_learned_without_dropout_beside_more_old_pairs():
     adam = TrainingConfig(optimizer="adam", learning_rate=0.002)
-    few, alone = settings_for(adam, few=True), settings_for(adam, few=True, replays=False)
-    assert few.dropout_epochs == math.inf and few.replayed_tokens > few.tokens
-    assert alone.dropout_epochs == 0 and alone.pull > settings_for(adam).pull
-    assert few.learning_rate > alone.learning_rate
+    few, some = settings_for(adam, few=True), settings_for(adam)
+    assert few.dropout_epochs == math.inf and some.dropout_epochs == 0
+    assert few.replayed_tokens > few.tokens and some.replayed_tokens == some.tokens
+
+
+def test_many_corrections_are_learned_faster_only_if_old_pairs_are_replayed():
+    adam = TrainingConfig(optimizer="adam", learning_rate=0.002)
+    assert settings_for(adam, many=True, replays=False) == settings_for(adam)
 
 
 def test_many_corrections_are_learned_faster():
@@ -182,15 +172,6 @@ def test_gradients_that_are_not_finite_are_skipped_and_then_an_error(make_tuner)
         tuner.update()
     with pytest.raises(ModelError, match="not finite"):
         tuner.update()
-
-
-@pytest.mark.parametrize("factor", [1.0, 0.5, 0.125, 0.0])
-def test_the_pull_falls_with_the_learning_rate(make_tuner, factor):
-    free, pulled = make_tuner(), make_tuner(dataclasses.replace(QUICK, pull=0.4))
-    free.settings = dataclasses.replace(QUICK, pull=0.0)
-    for tuner in (free, pulled):
-        tuner.update(factor)
-    assert distance(pulled) == pytest.approx((1 - 0.4 * factor) * distance(free), rel=1e-3)
 
 
 @pytest.mark.parametrize("warmup", [1, 4])
