@@ -12,7 +12,7 @@ import zipfile
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from nmtkit.documents.document import Document, Edit, Segment
 from nmtkit.documents.paragraphs import shifted
@@ -226,10 +226,10 @@ class ArchiveDocument:
         offset = 0
         segments: list[Segment] = []
         for part in parts.values():
-            segments += [shifted(segment, offset) for segment in part.segments]
+            for segment in part.segments:
+                segments.append(shifted(segment, offset, len(segments) + 1))
             offset += len(part.text)
-        numbered = [replace(one, line=number) for number, one in enumerate(segments, start=1)]
-        return cls(archive, parts, numbered)
+        return cls(archive, parts, segments)
 
     def write(self, edits: Iterable[Edit]) -> bytes:
         """Return the bytes of the file with changes."""

@@ -45,6 +45,12 @@ def test_segments_are_in_the_order_of_reading() -> None:
     assert [one.line for one in document.segments] == [1, 2, 3, 4, 5]
 
 
+def test_texts_within_a_paragraph_have_its_number() -> None:
+    data = book({"a": "\n\n\n<p>One</p><p>Two <img alt='three'/></p>"})
+    [_, two, _] = parse_epub(data, "x", DocumentOptions()).segments
+    assert [one.line for one in two.inner] == [two.line] == [2]
+
+
 def test_titles_and_descriptions_of_a_book_are_translated() -> None:
     kept = "<dc:creator>a b</dc:creator><dc:language>en</dc:language><dc:subject>c</dc:subject>"
     kept += "<meta name='calibre:title_sort' content='d'/>"
