@@ -68,6 +68,7 @@ class _References(XmlReader[None]):
         super().__init__(name, kind)
         self.names: set[str] = set()
         self.has_strings = False
+        self._is_text = False  # the value of the cell is a text, not the result of a formula
         self._formula: list[str] | None = None
 
     def start(self, element: str, attributes: dict[str, str]) -> None:
@@ -75,8 +76,11 @@ class _References(XmlReader[None]):
         name = local_name(element)
         if name == "c":
             self.has_strings |= attributes.get("t") == "inlineStr"
+            self._is_text = attributes.get("t") == "str"
+        elif name == "v":
+            self.has_strings |= self._is_text
         elif name in _FORMULAS:
-            self._formula = []
+            self._formula, self._is_text = [], False
         for attribute in _ATTRIBUTES.get(name, ()):
             self.names.add(folded(attributes.get(attribute, "")))
 

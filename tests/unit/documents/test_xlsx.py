@@ -62,6 +62,15 @@ def test_texts_in_cells_are_translated() -> None:
     assert cells.format("ONE") in changed["xl/worksheets/sheet1.xml"].decode()
 
 
+def test_values_of_cells_that_are_texts_are_translated_and_results_are_not() -> None:
+    """SheetJS writes texts so."""
+    cells = '<c t="str"><v>{}</v></c><c t="str"><f>B1</f><v>two</v></c><c><v>1</v></c>'
+    changed = members_of(upper(workbook(cells=cells.format("one &amp; two"))))
+    assert cells.format("ONE &amp; TWO") in changed["xl/worksheets/sheet1.xml"].decode()
+    referred = cells.format("one") + '<c><f>A1="one"</f></c>'
+    assert upper(workbook(cells=referred)) == workbook(cells=referred)
+
+
 SHEET = "spreadsheetml.worksheet"
 
 
