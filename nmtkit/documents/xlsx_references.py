@@ -29,7 +29,9 @@ _ATTRIBUTES = {
 }
 """Attributes that repeat the text of a cell."""
 
-_LITERAL = re.compile(r'"([^"]*(?:""[^"]*)*)"')
+_LITERAL = re.compile(r"""'[^']*+(?:''[^']*+){0,31}'!|"([^"]*(?:""[^"]*)*)\"""")
+"""The name of a sheet, in which a quote begins nothing, or a text in quotes."""
+
 _ESCAPED_SPACE = re.compile("_x000[9ADad]_")
 
 
@@ -102,5 +104,5 @@ def _literals(formula: str) -> Iterator[str]:
     One may be a list of choices, `"Yes,No"`, or a condition, `"<>Yes"`.
     """
     for found in _LITERAL.finditer(formula):
-        text = found[1].replace('""', '"')
+        text = (found[1] or "").replace('""', '"')
         yield from (text, text.lstrip("<>="), *text.split(","))

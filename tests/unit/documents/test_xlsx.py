@@ -79,6 +79,8 @@ SHEET = "spreadsheetml.worksheet"
     [
         (SHEET, '<x><c><f>IF(A1="Red",1,2)</f></c></x>'),
         (SHEET, "<x><c><f>IF(A1=&quot;RED&quot;,1,2)</f></c></x>"),
+        (SHEET, """<x><c><f>IF('5" ''s'!A1="Red",1,2)</f></c></x>"""),
+        (SHEET, """<x><c><f>INDIRECT('B'!A1&amp;"'!A1")="Red"</f></c></x>"""),
         (SHEET, "<x><c><f>COUNTIF(A:A,&quot;&lt;&gt;Red&quot;)</f></c></x>"),
         (SHEET, '<x><dataValidation><formula1>"Blue,Red"</formula1></dataValidation></x>'),
         (SHEET, '<x><cfRule type="containsText" text="red"><formula>1</formula></cfRule></x>'),
