@@ -45,7 +45,10 @@ _STRINGS = {
 """Root of a part -> elements of it with the texts; in others there are paragraphs."""
 
 _OPAQUE = OPAQUE | {"f", "v", "rPh", "mentions"}
-_SIGN = re.compile(r"(?P<line>(?:_x000D_)?\r?\n)|\t|_x(?!005F)[0-9A-F]{4}_")
+_SIGN = re.compile(
+    r"(?P<line>(?:_x000D_|&#(?:13|[xX]0?[dD]);)?(?:\r?\n|&#(?:10|[xX]0?[aA]);))"
+    r"|\t|_x(?!005F)[0-9A-F]{4}_"
+)
 """The end of a line in a cell, a tab, and other characters in the notation of Excel."""
 
 

@@ -1,6 +1,7 @@
 """Excel workbooks: texts of cells are translated, and what formulas and tables need stays."""
 
 import re
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -8,8 +9,10 @@ from hypothesis import strategies as st
 
 from nmtkit.documents import xlsx
 from nmtkit.errors import DataError
+from nmtkit.inference.document import translate_document
+from nmtkit.inference.translator import Translator
 from tests.unit.documents.office_files import A, archive, members_of, strings_of, workbook
-from tests.unit.documents.stand_ins import copied, translated
+from tests.unit.documents.stand_ins import StandIn, copied, translated
 
 
 def upper(data: bytes) -> bytes:
@@ -40,9 +43,12 @@ def test_runs_of_another_look_come_back_around_their_words() -> None:
     assert in_capitals(source) == [run("A ") + run("RED", "<b/>") + run(" HOUSE")]
 
 
-@pytest.mark.parametrize("sign", ["\n", "_x000D_\n", "\r\n", "\t", "_x0009_"])
+@pytest.mark.parametrize("sign", ["\n", "_x000D_\n", "\r\n", "\t", "_x0009_", "&#10;", "&#13;\n"])
 def test_ends_of_lines_stay(sign: str) -> None:
-    assert in_capitals(f"<t>One{sign}Two</t>") == [f"<t>ONE{sign}TWO</t>"]
+    data, translator = workbook([f"<t>One{sign}Two</t>"]), StandIn(str.upper)
+    result = translate_document(data, "xlsx", cast(Translator, translator))
+    assert strings_of(result.data) == [f"<t>ONE{sign}TWO</t>"]
+    assert translator.texts == [["One", "Two"]]
     changed = in_capitals(run(f"One{sign}Two", "<b/>"))
     assert re.sub("<[^>]*>", "", changed[0]) == f"ONE{sign}TWO"
 
