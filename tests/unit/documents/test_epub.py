@@ -4,8 +4,10 @@ import re
 
 import pytest
 
-from nmtkit.documents.document import DocumentOptions
+from nmtkit.documents import epub
+from nmtkit.documents.document import Document, DocumentOptions
 from nmtkit.documents.epub import parse_epub
+from nmtkit.documents.html import parse_html
 from nmtkit.errors import DataError
 from tests.unit.documents.office_files import (
     LABEL,
@@ -81,6 +83,24 @@ def test_names_of_printed_pages_stay() -> None:
     data = book({"a.xhtml": body.format(kept, inline)})
     changed = inline.replace("one", "ONE").replace("two", "TWO")
     assert body.format(kept, changed) in text_of(upper(data), "a.xhtml")
+
+
+def test_what_is_listed_twice_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small archive can list a page so often that reading it each time takes hours."""
+    read: list[str] = []
+
+    def parse(data: bytes, name: str, options: DocumentOptions) -> Document:
+        read.append(name)
+        return parse_html(data, name, options)
+
+    monkeypatch.setattr(epub, "parse_html", parse)
+    members = members_of(book({"a": "<p>one</p>"}))
+    package = members["OPS/book.opf"].decode()
+    [item] = re.findall('<item id="i0"[^>]*>', package)
+    package = package.replace(item, item + item.replace("i0", "i1"))
+    changed = upper(archive({**members, "OPS/book.opf": package}))
+    assert text_of(changed, "a") == page_of("<p>ONE</p>")
+    assert len(read) == 1
 
 
 def test_pages_that_are_no_xml_are_read_as_html() -> None:
