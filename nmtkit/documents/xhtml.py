@@ -3,7 +3,9 @@
 Here `<script/>` and `<title/>` are empty, and `<br></br>` is one element, unlike in HTML.
 """
 
+import html
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 
 from nmtkit.errors import DataError
@@ -27,7 +29,9 @@ _NOTES = ("a", "sup")
 _NOTE = re.compile(
     r"""\s(?:epub:type\s*=\s*["'](?:[^"']*\s)?noteref|role\s*=\s*["']doc-noteref)(?=[\s"'])"""
 )
-_WORDS_END = (PieceKind.TEXT, PieceKind.ENTITY, PieceKind.CLOSING)
+_TAGS = (PieceKind.OPENING, PieceKind.CLOSING)
+_BEFORE_NUMBERS = ("Ps", "Pd")
+"""Categories of brackets and dashes, behind which a number is a part of the text."""
 
 
 class _PageReader(XmlReader[None]):
@@ -87,9 +91,15 @@ def _is_note(pieces: Sequence[Piece], number: int, stop: int) -> bool:
     first = pieces[number]
     if _NOTE.search(first.source):
         return True
-    if first.name not in _NOTES or stop - number > MAX_NOTE or not number:
+    if first.name not in _NOTES or stop - number > MAX_NOTE:
         return False
     text = "".join(one.source for one in pieces[number:stop] if one.kind is PieceKind.TEXT)
-    before = pieces[number - 1]
-    is_behind = before.kind in _WORDS_END and not before.source[-1].isspace()
-    return is_behind and bool(text.strip()) and not any(map(str.isalpha, text))
+    if not text.strip() or any(map(str.isalpha, text)):
+        return False
+    while number and pieces[number - 1].kind in _TAGS:
+        number -= 1
+    before = pieces[number - 1] if number else first
+    if before.kind not in (PieceKind.TEXT, PieceKind.ENTITY):
+        return False
+    last = html.unescape(before.source)[-1:]
+    return bool(last.strip()) and unicodedata.category(last) not in _BEFORE_NUMBERS
