@@ -39,7 +39,7 @@ _KINDS = {
     "epub": re.compile(rb"application/epub\+zip\s*\Z"),
     "docx": re.compile(rb"wordprocessingml\.(?:document|template)\.main\+xml|\bms-word\."),
     "pptx": re.compile(rb"presentationml\.\w+\.main\+xml|\bms-powerpoint\."),
-    "xlsx": re.compile(rb"spreadsheetml\.\w+\.main\+xml|\bms-excel\.(?!sheet\.binary)"),
+    "xlsx": re.compile(rb"spreadsheetml\.\w+\.main\+xml|ms-excel\.\w+\.macroEnabled\.main\+xml"),
 }
 """How files of a kind are known by their type, or by the types of their parts."""
 

@@ -161,8 +161,9 @@ def test_a_cell_that_becomes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch
 def test_a_binary_workbook_is_no_workbook_of_this_kind() -> None:
     data = workbook()
     types = members_of(data)["[Content_Types].xml"].decode()
-    kind = "application/vnd.ms-excel.sheet.binary.macroEnabled.main"
-    types = re.sub(r'ContentType="[^"]*"', f'ContentType="{kind}"', types)
+    kind = "application/vnd.ms-excel."
+    types = re.sub(r'ContentType="[^"]*"', f'ContentType="{kind}worksheet"', types)
+    types = types.replace("worksheet", "sheet.binary.macroEnabled.main", 1)
     changed = archive({**members_of(data), "[Content_Types].xml": types})
     with pytest.raises(DataError, match="x: is a zip archive of another kind, not xlsx"):
         translated(changed, "xlsx", copied, name="x")
