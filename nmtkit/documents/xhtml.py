@@ -27,7 +27,8 @@ MAX_NOTE = 8
 
 _NOTES = ("a", "sup")
 _NOTE = re.compile(
-    r"""\s(?:epub:type\s*=\s*["'](?:[^"']*\s)?noteref|role\s*=\s*["']doc-noteref)(?=[\s"'])"""
+    r"""\s(?:epub:type\s*=\s*["'](?:[^"']*\s)?(?:noteref|pagebreak)"""
+    r"""|role\s*=\s*["']doc-noteref)(?=[\s"'])"""
 )
 _TAGS = (PieceKind.OPENING, PieceKind.CLOSING)
 _BEFORE_NUMBERS = ("Ps", "Pd")
@@ -65,7 +66,7 @@ def is_xhtml(data: bytes, name: str) -> bool:
 def xhtml_pieces(source: str) -> Iterator[Piece]:
     """Yield the pieces of XHTML, with names without prefixes.
 
-    Scripts, styles and references to notes are one piece each.
+    Scripts, styles, references to notes and numbers of printed pages are one piece each.
     """
     pieces = [
         piece._replace(name=local_name(piece.name)) for piece in split_pieces(source, Markup.XML)
@@ -84,7 +85,7 @@ def xhtml_pieces(source: str) -> Iterator[Piece]:
 
 
 def _is_note(pieces: Sequence[Piece], number: int, stop: int) -> bool:
-    """Return whether an element is a reference to a note, as in `word<sup>1</sup>`.
+    """Return whether an element refers to a note, as in `word<sup>1</sup>`, or numbers a page.
 
     :param number: of the piece with which it begins. stop: of that with which it ends.
     """

@@ -117,6 +117,7 @@ def test_scripts_stay() -> None:
         '<sup><a href="#n">[1]</a></sup>',
         '<a href="#n" id="r"><sup>*</sup></a>',
         '<span class="x"><a href="#n">1</a></span>',
+        '<span epub:type="pagebreak" id="p">12</span>',
     ],
 )
 def test_a_reference_to_a_note_is_no_part_of_the_word_before_it(note: str) -> None:
