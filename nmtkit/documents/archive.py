@@ -12,10 +12,10 @@ import zipfile
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from nmtkit.documents.document import Document, Edit, Segment
-from nmtkit.documents.paragraphs import shifted
+from nmtkit.documents.paragraphs import shifted, visible_text
 from nmtkit.documents.xml_tree import Xml, read_elements
 from nmtkit.errors import DataError
 from nmtkit.io.moses_zip import ZIP_DAMAGE, ZIP_MAGIC, shown_member
@@ -39,14 +39,20 @@ _KINDS = {
     "epub": re.compile(rb"application/epub\+zip\s*\Z"),
     "docx": re.compile(rb"wordprocessingml\.(?:document|template)\.main\+xml|\bms-word\."),
     "pptx": re.compile(rb"presentationml\.\w+\.main\+xml|\bms-powerpoint\."),
-    "xlsx": re.compile(rb"spreadsheetml\.\w+\.main\+xml|\bms-excel\.(?!sheet\.binary)"),
+    "xlsx": re.compile(rb"spreadsheetml\.\w+\.main\+xml|ms-excel\.\w+\.macroEnabled\.main\+xml"),
 }
 """How files of a kind are known by their type, or by the types of their parts."""
 
-_TEXT_MEMBER = re.compile(
-    r"\A(?:word/document\d*|ppt/slides/[^/]*|xl/sharedStrings|content)\.xml\Z|\.x?html?\Z"
+_TEXT_MEMBERS = (
+    re.compile(
+        r"\A(?:word/document\d*|ppt/slides/[^/]*|xl/sharedStrings|content)\.xml\Z|\.x?html?\Z"
+    ),
+    re.compile(r"\Axl/worksheets/[^/]*\.xml\Z"),
 )
-"""Members whose beginnings tell the language of a file."""
+"""Members whose beginnings tell the language of a file; the second ones if the first have no text.
+
+Sheets have formulas, but in some workbooks the texts, too.
+"""
 
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED = 1
@@ -197,14 +203,19 @@ def sample_archive(data: bytes, size: int) -> str:
 
     :param size: bytes that are looked at, however much the archive unpacks to.
     """
-    parts: list[bytes] = []
     try:
         archive = Archive(data, "the file", "office")
-        for member in filter(_TEXT_MEMBER.search, archive.names):
-            parts.append(archive.beginning(member, size - sum(map(len, parts))))
+        for pattern in _TEXT_MEMBERS:
+            parts: list[bytes] = []
+            for member in filter(pattern.search, archive.names):
+                parts.append(archive.beginning(member, size))
+                size -= len(parts[-1])
+            sample = b" ".join(parts).decode("utf-8", "ignore")
+            if any(map(str.isalpha, visible_text(sample))):
+                return sample
     except DataError:
-        return ""
-    return b" ".join(parts).decode("utf-8", "ignore")
+        pass
+    return ""
 
 
 @dataclass(frozen=True)
@@ -226,10 +237,10 @@ class ArchiveDocument:
         offset = 0
         segments: list[Segment] = []
         for part in parts.values():
-            segments += [shifted(segment, offset) for segment in part.segments]
+            for segment in part.segments:
+                segments.append(shifted(segment, offset, len(segments) + 1))
             offset += len(part.text)
-        numbered = [replace(one, line=number) for number, one in enumerate(segments, start=1)]
-        return cls(archive, parts, numbered)
+        return cls(archive, parts, segments)
 
     def write(self, edits: Iterable[Edit]) -> bytes:
         """Return the bytes of the file with changes."""

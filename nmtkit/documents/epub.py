@@ -40,6 +40,8 @@ def parse_epub(data: bytes, name: str, options: DocumentOptions) -> ArchiveDocum
         xml = archive.xml(package)
         parts[package] = _document(xml, _children(xml, "metadata", _METADATA))
         for member, type in _texts(xml, package):
+            if member in parts:
+                continue
             _check_readable(archive, member, package, encrypted)
             if type == _CONTENTS:
                 contents = archive.xml(member)
@@ -56,7 +58,7 @@ def _packages(archive: Archive) -> list[str]:
     packages = [file.get("full-path") or "" for file in files if file.get("media-type") == _PACKAGE]
     if not packages:
         raise DataError(f"{archive.name}: {_CONTAINER} names no package; fetch the book again")
-    return [_resolved(path, "") for path in packages]
+    return list(dict.fromkeys(_resolved(path, "") for path in packages))
 
 
 def _encrypted(archive: Archive) -> frozenset[str]:

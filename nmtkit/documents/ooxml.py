@@ -5,7 +5,7 @@ have the same element names: `p`, `r` for a run, `rPr` for its properties, `t` f
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from nmtkit.documents.archive import CONTENT_TYPES, Archive, ArchiveDocument, open_archive
 from nmtkit.documents.document import Document, DocumentOptions, Segment
@@ -84,11 +84,16 @@ def _parse(data: bytes, name: str, format: str) -> ArchiveDocument:
 
 def members_of(archive: Archive, pattern: re.Pattern[str]) -> list[str]:
     """Return the members of a package whose types match a pattern, in the order of the archive."""
-    types = {
-        (child.get("PartName") or "").lstrip("/").lower(): child.get("ContentType") or ""
-        for child in archive.xml(CONTENT_TYPES).root.children
-    }
-    return [name for name in archive.names if pattern.search(types.get(name.lower(), ""))]
+    types = {}
+    for child in archive.xml(CONTENT_TYPES).root.children:
+        name = child.get("PartName") or f".{child.get('Extension')}"
+        types[name.lstrip("/").lower()] = child.get("ContentType") or ""
+    return [name for name in archive.names if pattern.search(_type_of(name.lower(), types))]
+
+
+def _type_of(member: str, types: Mapping[str, str]) -> str:
+    """Return the type of a member; that of its extension counts if it has none of its own."""
+    return types.get(member, types.get(f".{member.rpartition('.')[2]}", ""))
 
 
 class Part:

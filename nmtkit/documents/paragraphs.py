@@ -274,12 +274,16 @@ def _partners(items: Sequence[Item]) -> dict[int, int]:
     return partners
 
 
-def shifted(segment: Segment, offset: int) -> Segment:
-    """Return a segment of a text that stands behind others, from an offset on."""
+def shifted(segment: Segment, offset: int, line: int) -> Segment:
+    """Return a segment of a text that stands behind others, from an offset on.
+
+    :param line: number of the paragraph in the file, which those within it get, too.
+    """
 
     def write(translation: str, inner: Sequence[Edit]) -> Iterable[Edit]:
         own = [edit._replace(start=edit.start - offset, end=edit.end - offset) for edit in inner]
         for edit in segment.write(translation, own):
             yield edit._replace(start=edit.start + offset, end=edit.end + offset)
 
-    return replace(segment, write=write, inner=[shifted(one, offset) for one in segment.inner])
+    inner = [shifted(one, offset, line) for one in segment.inner]
+    return replace(segment, line=line, write=write, inner=inner)

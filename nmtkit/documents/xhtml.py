@@ -3,7 +3,9 @@
 Here `<script/>` and `<title/>` are empty, and `<br></br>` is one element, unlike in HTML.
 """
 
+import html
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 
 from nmtkit.errors import DataError
@@ -25,9 +27,12 @@ MAX_NOTE = 8
 
 _NOTES = ("a", "sup")
 _NOTE = re.compile(
-    r"""\s(?:epub:type\s*=\s*["'](?:[^"']*\s)?noteref|role\s*=\s*["']doc-noteref)(?=[\s"'])"""
+    r"""\s(?:epub:type\s*=\s*["'](?:[^"']*\s)?(?:noteref|pagebreak)"""
+    r"""|role\s*=\s*["']doc-noteref)(?=[\s"'])"""
 )
-_WORDS_END = (PieceKind.TEXT, PieceKind.ENTITY, PieceKind.CLOSING)
+_TAGS = (PieceKind.OPENING, PieceKind.CLOSING)
+_BEFORE_NUMBERS = ("Ps", "Pd")
+"""Categories of brackets and dashes, behind which a number is a part of the text."""
 
 
 class _PageReader(XmlReader[None]):
@@ -61,7 +66,7 @@ def is_xhtml(data: bytes, name: str) -> bool:
 def xhtml_pieces(source: str) -> Iterator[Piece]:
     """Yield the pieces of XHTML, with names without prefixes.
 
-    Scripts, styles and references to notes are one piece each.
+    Scripts, styles, references to notes and numbers of printed pages are one piece each.
     """
     pieces = [
         piece._replace(name=local_name(piece.name)) for piece in split_pieces(source, Markup.XML)
@@ -80,16 +85,22 @@ def xhtml_pieces(source: str) -> Iterator[Piece]:
 
 
 def _is_note(pieces: Sequence[Piece], number: int, stop: int) -> bool:
-    """Return whether an element is a reference to a note, as in `word<sup>1</sup>`.
+    """Return whether an element refers to a note, as in `word<sup>1</sup>`, or numbers a page.
 
     :param number: of the piece with which it begins. stop: of that with which it ends.
     """
     first = pieces[number]
     if _NOTE.search(first.source):
         return True
-    if first.name not in _NOTES or stop - number > MAX_NOTE or not number:
+    if first.name not in _NOTES or stop - number > MAX_NOTE:
         return False
     text = "".join(one.source for one in pieces[number:stop] if one.kind is PieceKind.TEXT)
-    before = pieces[number - 1]
-    is_behind = before.kind in _WORDS_END and not before.source[-1].isspace()
-    return is_behind and bool(text.strip()) and not any(map(str.isalpha, text))
+    if not text.strip() or any(map(str.isalpha, text)):
+        return False
+    while number and pieces[number - 1].kind in _TAGS:
+        number -= 1
+    before = pieces[number - 1] if number else first
+    if before.kind not in (PieceKind.TEXT, PieceKind.ENTITY):
+        return False
+    last = html.unescape(before.source)[-1:]
+    return bool(last.strip()) and unicodedata.category(last) not in _BEFORE_NUMBERS

@@ -36,11 +36,19 @@ _TYPES = re.compile(
     r"spreadsheetml\.(?:sharedStrings|comments)\+xml\Z|ms-excel\.threadedcomments\+xml\Z"
     rf"|officedocument\.drawing\+xml\Z|{DRAWINGS}"
 )
-_STRINGS = {"sst": "si", "worksheet": "is", "comments": "text", "ThreadedComments": "text"}
+_STRINGS = {
+    "sst": ("si",),
+    "worksheet": ("is", "v"),
+    "comments": ("text",),
+    "ThreadedComments": ("text",),
+}
 """Root of a part -> elements of it with the texts; in others there are paragraphs."""
 
 _OPAQUE = OPAQUE | {"f", "v", "rPh", "mentions"}
-_SIGN = re.compile(r"(?P<line>(?:_x000D_)?\r?\n)|\t|_x(?!005F)[0-9A-F]{4}_")
+_SIGN = re.compile(
+    r"(?P<line>(?:_x000D_|&#(?:13|[xX]0?[dD]);)?(?:\r?\n|&#(?:10|[xX]0?[aA]);))"
+    r"|\t|_x(?!005F)[0-9A-F]{4}_"
+)
 """The end of a line in a cell, a tab, and other characters in the notation of Excel."""
 
 
@@ -72,7 +80,7 @@ class _Strings(Part):
 
     def segments(self) -> Iterator[Segment]:
         """Yield the segments in the order of the part."""
-        for element in find_outermost(self._xml.root, (_STRINGS[self._xml.root.name],)):
+        for element in find_outermost(self._xml.root, _STRINGS[self._xml.root.name]):
             segment = self._string(element)
             if segment is not None:
                 yield self._limited(segment)
@@ -81,7 +89,7 @@ class _Strings(Part):
         """Return the segment of a string, without the readings that stand behind it."""
         texts = [child for child in element.children if child.name in ("t", "r")]
         is_plain = not any(child.name == "r" for child in texts)
-        if self._is_of_conversation(element):
+        if self._has_text(element):
             texts = [element]
         if not texts or self._is_referred_to(texts):
             return None
@@ -94,11 +102,13 @@ class _Strings(Part):
             items = list(self._items(texts, 0))
         return paragraph_segment(self._xml.text, place, items, [])
 
-    def _is_of_conversation(self, element: XmlElement) -> bool:
-        """Return whether an element is a comment without runs, in which no person is named."""
+    def _has_text(self, element: XmlElement) -> bool:
+        """Return whether an element itself has a text, not a result or the name of a person."""
         around = element.parent
-        is_one = around is not None and around.name == "threadedComment"
-        return is_one and around is not None and around.child("mentions") is None
+        assert around is not None
+        if element.name == "v":
+            return around.get("t") == "str" and around.child("f") is None
+        return around.name == "threadedComment" and around.child("mentions") is None
 
     def _is_referred_to(self, texts: Sequence[XmlElement]) -> bool:
         """Return whether another place refers to a string by its text."""

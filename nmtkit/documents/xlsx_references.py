@@ -29,7 +29,9 @@ _ATTRIBUTES = {
 }
 """Attributes that repeat the text of a cell."""
 
-_LITERAL = re.compile(r'"([^"]*(?:""[^"]*)*)"')
+_LITERAL = re.compile(r"""'[^']*+(?:''[^']*+){0,31}'!|"([^"]*(?:""[^"]*)*)\"""")
+"""The name of a sheet, in which a quote begins nothing, or a text in quotes."""
+
 _ESCAPED_SPACE = re.compile("_x000[9ADad]_")
 
 
@@ -68,6 +70,7 @@ class _References(XmlReader[None]):
         super().__init__(name, kind)
         self.names: set[str] = set()
         self.has_strings = False
+        self._is_text = False  # the value of the cell is a text, not the result of a formula
         self._formula: list[str] | None = None
 
     def start(self, element: str, attributes: dict[str, str]) -> None:
@@ -75,8 +78,11 @@ class _References(XmlReader[None]):
         name = local_name(element)
         if name == "c":
             self.has_strings |= attributes.get("t") == "inlineStr"
+            self._is_text = attributes.get("t") == "str"
+        elif name == "v":
+            self.has_strings |= self._is_text
         elif name in _FORMULAS:
-            self._formula = []
+            self._formula, self._is_text = [], False
         for attribute in _ATTRIBUTES.get(name, ()):
             self.names.add(folded(attributes.get(attribute, "")))
 
@@ -98,5 +104,5 @@ def _literals(formula: str) -> Iterator[str]:
     One may be a list of choices, `"Yes,No"`, or a condition, `"<>Yes"`.
     """
     for found in _LITERAL.finditer(formula):
-        text = found[1].replace('""', '"')
+        text = (found[1] or "").replace('""', '"')
         yield from (text, text.lstrip("<>="), *text.split(","))

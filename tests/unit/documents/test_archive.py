@@ -140,3 +140,9 @@ def test_no_more_of_a_sample_is_unpacked_than_is_looked_at(monkeypatch: pytest.M
     assert "eins zwei" in sample_archive(data, 1000)
     assert sum(sizes) <= 1000
     assert sample_archive(data[:100], 1000) == "" == sample_archive(b"PK\3\4", 1000)
+
+
+def test_the_texts_of_cells_tell_the_language_if_sheets_share_none() -> None:
+    cells = '<c><f>SUM(A1)</f></c><c t="str"><v>eins zwei</v></c>'
+    assert "eins zwei" in sample_archive(workbook(cells=cells), 1000)
+    assert "SUM" not in sample_archive(workbook(["<t>drei</t>"], cells), 1000)

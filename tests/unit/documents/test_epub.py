@@ -4,8 +4,10 @@ import re
 
 import pytest
 
-from nmtkit.documents.document import DocumentOptions
+from nmtkit.documents import epub
+from nmtkit.documents.document import Document, DocumentOptions
 from nmtkit.documents.epub import parse_epub
+from nmtkit.documents.html import parse_html
 from nmtkit.errors import DataError
 from tests.unit.documents.office_files import (
     LABEL,
@@ -45,6 +47,12 @@ def test_segments_are_in_the_order_of_reading() -> None:
     assert [one.line for one in document.segments] == [1, 2, 3, 4, 5]
 
 
+def test_texts_within_a_paragraph_have_its_number() -> None:
+    data = book({"a": "\n\n\n<p>One</p><p>Two <img alt='three'/></p>"})
+    [_, two, _] = parse_epub(data, "x", DocumentOptions()).segments
+    assert [one.line for one in two.inner] == [two.line] == [2]
+
+
 def test_titles_and_descriptions_of_a_book_are_translated() -> None:
     kept = "<dc:creator>a b</dc:creator><dc:language>en</dc:language><dc:subject>c</dc:subject>"
     kept += "<meta name='calibre:title_sort' content='d'/>"
@@ -75,6 +83,24 @@ def test_names_of_printed_pages_stay() -> None:
     data = book({"a.xhtml": body.format(kept, inline)})
     changed = inline.replace("one", "ONE").replace("two", "TWO")
     assert body.format(kept, changed) in text_of(upper(data), "a.xhtml")
+
+
+def test_what_is_listed_twice_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small archive can list a page so often that reading it each time takes hours."""
+    read: list[str] = []
+
+    def parse(data: bytes, name: str, options: DocumentOptions) -> Document:
+        read.append(name)
+        return parse_html(data, name, options)
+
+    monkeypatch.setattr(epub, "parse_html", parse)
+    members = members_of(book({"a": "<p>one</p>"}))
+    package = members["OPS/book.opf"].decode()
+    [item] = re.findall('<item id="i0"[^>]*>', package)
+    package = package.replace(item, item + item.replace("i0", "i1"))
+    changed = upper(archive({**members, "OPS/book.opf": package}))
+    assert text_of(changed, "a") == page_of("<p>ONE</p>")
+    assert len(read) == 1
 
 
 def test_pages_that_are_no_xml_are_read_as_html() -> None:

@@ -233,3 +233,12 @@ def test_types_of_parts_count_not_their_names() -> None:
     data = package({"word/document2.xml": ("wordprocessingml.template.main", content)})
     assert TYPE in members_of(data)["[Content_Types].xml"].decode()
     assert b"ONE" in members_of(translated(data, "docx", str.upper).data)["word/document2.xml"]
+
+
+def test_a_part_without_a_type_of_its_own_has_that_of_its_extension() -> None:
+    """So .NET writes the type of the first part."""
+    members = members_of(word(f"<w:p>{run('one')}</w:p>"))
+    kind = f"{TYPE}.wordprocessingml.document.main+xml"
+    types = f'<Types><Default Extension="XML" ContentType="{kind}"/></Types>'
+    data = archive({**members, "[Content_Types].xml": types})
+    assert run("ONE") in body_of(translated(data, "docx", str.upper).data)

@@ -116,6 +116,8 @@ def test_scripts_stay() -> None:
         "<sup>1</sup>",
         '<sup><a href="#n">[1]</a></sup>',
         '<a href="#n" id="r"><sup>*</sup></a>',
+        '<span class="x"><a href="#n">1</a></span>',
+        '<span epub:type="pagebreak" id="p">12</span>',
     ],
 )
 def test_a_reference_to_a_note_is_no_part_of_the_word_before_it(note: str) -> None:
@@ -129,12 +131,20 @@ def test_a_reference_to_a_note_is_no_part_of_the_word_before_it(note: str) -> No
 
 
 @pytest.mark.parametrize(
-    "text", ["see <a>12</a>.", "the 4<sup>th</sup> man", "<a>12</a> one", "one<b>2</b>"]
+    "text",
+    ["see <a>12</a>.", "the 4<sup>th</sup> man", "<a>12</a> one", "one<b>2</b>"]
+    + ["<b>page </b><a>12</a>", "one (<a>1995</a>)", "pages 12–<a>13</a>"],
 )
 def test_other_numbers_are_text(text: str) -> None:
     translator = StandIn(str.upper)
     translate_document(page(text).encode(), "html", cast(Translator, translator))
     assert translator.texts == [[re.sub("<[^>]*>", "", text)]]
+
+
+def test_a_number_behind_a_no_break_space_is_text() -> None:
+    translator = StandIn(str.upper)
+    translate_document(page("page&#160;<a>12</a>").encode(), "html", cast(Translator, translator))
+    assert translator.texts == [["page 12"]]
 
 
 def test_prefixes_are_no_part_of_names() -> None:

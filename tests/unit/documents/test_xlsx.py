@@ -1,6 +1,7 @@
 """Excel workbooks: texts of cells are translated, and what formulas and tables need stays."""
 
 import re
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -8,8 +9,10 @@ from hypothesis import strategies as st
 
 from nmtkit.documents import xlsx
 from nmtkit.errors import DataError
+from nmtkit.inference.document import translate_document
+from nmtkit.inference.translator import Translator
 from tests.unit.documents.office_files import A, archive, members_of, strings_of, workbook
-from tests.unit.documents.stand_ins import copied, translated
+from tests.unit.documents.stand_ins import StandIn, copied, translated
 
 
 def upper(data: bytes) -> bytes:
@@ -40,9 +43,12 @@ def test_runs_of_another_look_come_back_around_their_words() -> None:
     assert in_capitals(source) == [run("A ") + run("RED", "<b/>") + run(" HOUSE")]
 
 
-@pytest.mark.parametrize("sign", ["\n", "_x000D_\n", "\r\n", "\t", "_x0009_"])
+@pytest.mark.parametrize("sign", ["\n", "_x000D_\n", "\r\n", "\t", "_x0009_", "&#10;", "&#13;\n"])
 def test_ends_of_lines_stay(sign: str) -> None:
-    assert in_capitals(f"<t>One{sign}Two</t>") == [f"<t>ONE{sign}TWO</t>"]
+    data, translator = workbook([f"<t>One{sign}Two</t>"]), StandIn(str.upper)
+    result = translate_document(data, "xlsx", cast(Translator, translator))
+    assert strings_of(result.data) == [f"<t>ONE{sign}TWO</t>"]
+    assert translator.texts == [["One", "Two"]]
     changed = in_capitals(run(f"One{sign}Two", "<b/>"))
     assert re.sub("<[^>]*>", "", changed[0]) == f"ONE{sign}TWO"
 
@@ -62,6 +68,15 @@ def test_texts_in_cells_are_translated() -> None:
     assert cells.format("ONE") in changed["xl/worksheets/sheet1.xml"].decode()
 
 
+def test_values_of_cells_that_are_texts_are_translated_and_results_are_not() -> None:
+    """SheetJS writes texts so."""
+    cells = '<c t="str"><v>{}</v></c><c t="str"><f>B1</f><v>two</v></c><c><v>1</v></c>'
+    changed = members_of(upper(workbook(cells=cells.format("one &amp; two"))))
+    assert cells.format("ONE &amp; TWO") in changed["xl/worksheets/sheet1.xml"].decode()
+    referred = cells.format("one") + '<c><f>A1="one"</f></c>'
+    assert upper(workbook(cells=referred)) == workbook(cells=referred)
+
+
 SHEET = "spreadsheetml.worksheet"
 
 
@@ -70,6 +85,8 @@ SHEET = "spreadsheetml.worksheet"
     [
         (SHEET, '<x><c><f>IF(A1="Red",1,2)</f></c></x>'),
         (SHEET, "<x><c><f>IF(A1=&quot;RED&quot;,1,2)</f></c></x>"),
+        (SHEET, """<x><c><f>IF('5" ''s'!A1="Red",1,2)</f></c></x>"""),
+        (SHEET, """<x><c><f>INDIRECT('B'!A1&amp;"'!A1")="Red"</f></c></x>"""),
         (SHEET, "<x><c><f>COUNTIF(A:A,&quot;&lt;&gt;Red&quot;)</f></c></x>"),
         (SHEET, '<x><dataValidation><formula1>"Blue,Red"</formula1></dataValidation></x>'),
         (SHEET, '<x><cfRule type="containsText" text="red"><formula>1</formula></cfRule></x>'),
@@ -144,8 +161,9 @@ def test_a_cell_that_becomes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch
 def test_a_binary_workbook_is_no_workbook_of_this_kind() -> None:
     data = workbook()
     types = members_of(data)["[Content_Types].xml"].decode()
-    kind = "application/vnd.ms-excel.sheet.binary.macroEnabled.main"
-    types = re.sub(r'ContentType="[^"]*"', f'ContentType="{kind}"', types)
+    kind = "application/vnd.ms-excel."
+    types = re.sub(r'ContentType="[^"]*"', f'ContentType="{kind}worksheet"', types)
+    types = types.replace("worksheet", "sheet.binary.macroEnabled.main", 1)
     changed = archive({**members_of(data), "[Content_Types].xml": types})
     with pytest.raises(DataError, match="x: is a zip archive of another kind, not xlsx"):
         translated(changed, "xlsx", copied, name="x")
