@@ -115,7 +115,7 @@ class SentencePiece:
 
     @property
     def size(self) -> int:
-        """Return the number of pieces, the 256 bytes counted."""
+        """Return the number of pieces, those of bytes counted if the model has them."""
         return self.processor.get_piece_size()
 
     @cached_property
