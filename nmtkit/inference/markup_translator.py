@@ -63,6 +63,9 @@ _FREE, _ENTITY, _WHOLE = range(3)
 RAW_SIGNS = re.compile("[<>&]")
 """Characters of the text that are not written as entities, though they could be markup."""
 
+WIDE_SIGNS = re.compile("[＜＞＆﹤﹥﹠]")
+"""Characters that the rules of the form NFKC write as those."""
+
 
 class MarkupTranslator:
     """Translates lines, and puts their markup and their protected parts back.
@@ -87,7 +90,10 @@ class MarkupTranslator:
         self._table = own_table(translator.ensemble.first) if table is None else table
         self._markup = None if markup is None else _markup_named(markup)
         signs = [] if self._markup is None else [RAW_SIGNS]
-        self._patterns = [*protect, *signs]
+        model = translator.ensemble.first
+        writes_plain = "&" in (model.src_text.as_read("＆"), model.tgt_text.as_read("＆"))
+        wide = [WIDE_SIGNS] if signs and writes_plain else []
+        self._patterns = [*protect, *signs, *wide]
         self._symbols = _known_symbols(translator.ensemble.members)
         self._unwanted = [*([SIGN_PATTERN] if PLACEHOLDER_PATTERN in protect else []), *signs]
 
@@ -223,7 +229,7 @@ class MarkupTranslator:
         weights = alignment.matrix[: len(tgt), columns].numpy().astype(np.float32)
         aligned = Aligned(translation.text, src, tgt, weights)
         kept = [atom for atom in marked.atoms if not atom.is_text]
-        return place_atoms(kept, marked.text, aligned, self._unwanted)
+        return place_atoms(kept, marked.text, aligned, self._unwanted, model.tgt_text.as_read)
 
     def _aligned_words(self, translation: Translation) -> Alignment:
         """Return the alignment of the words, better than attention's if there is a table."""

@@ -55,8 +55,10 @@ class FileEngine:
             model.jobs += 1
         try:
             async with limit, self._places:
-                for model in models:
+                for model in models:  # so that none works in vain
                     await model.ready()
+                for model in models:
+                    await model.ready()  # its host may have ended meanwhile
                     step = {**files, "is_last": model is models[-1]}
                     files = {**files, **self._checked(await self._answer(model, step, task))}
         except WorkerEnded as error:

@@ -7,7 +7,7 @@ often is left out.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -44,13 +44,15 @@ def place_atoms(
     src_text: str,
     aligned: Aligned,
     unwanted: Sequence[re.Pattern[str]] = (),
+    as_read: Callable[[str], str] = str,
 ) -> Aligned:
     """Return the translation with each atom once; its words and weights follow.
 
     :param atoms: of the source; they do not overlap.
     :param unwanted: patterns of what the translation must not have beside its atoms.
+    :param as_read: returns a text as the model writes it, such as `...` for `…`.
     """
-    claims = _Claims(atoms, src_text, aligned)
+    claims = _Claims(atoms, src_text, aligned, as_read)
     claims.find()
     for pattern in unwanted:
         claims.remove(pattern)
@@ -62,10 +64,21 @@ def place_atoms(
 
 
 class _Claims:
-    """Parts of a translation that become atoms, and those words that have become none."""
+    """Parts of a translation that become atoms, and those words that have become none.
 
-    def __init__(self, atoms: Sequence[Atom], src_text: str, aligned: Aligned) -> None:
+    texts: of the atoms, as the model writes them.
+    """
+
+    def __init__(
+        self,
+        atoms: Sequence[Atom],
+        src_text: str,
+        aligned: Aligned,
+        as_read: Callable[[str], str],
+    ) -> None:
         self.atoms, self.src_text, self.aligned = atoms, src_text, aligned
+        self.texts = [as_read(src_text[atom.start : atom.end]).strip() for atom in atoms]
+        self._read_text = as_read(src_text)
         self.claims: list[Claim] = []
         self.claimed = np.zeros(len(aligned.text), bool)
 
@@ -80,8 +93,8 @@ class _Claims:
         The text of the source may have it beside its atoms: that is translated like other words.
         """
         same: dict[str, list[int]] = defaultdict(list)
-        for number, atom in enumerate(self.atoms):
-            same[self.src_text[atom.start : atom.end].strip()].append(number)
+        for number, text in enumerate(self.texts):
+            same[text].append(number)
         same.pop("", None)
         for text in sorted(same, key=len, reverse=True):
             numbers = same[text]
@@ -90,7 +103,7 @@ class _Claims:
             if len(spans) > len(numbers):
                 best = sorted(spans, key=lambda span: -self._weight(span, numbers))
                 spans = sorted(best[: len(numbers)])
-                allowed = max(len(numbers), len(pattern.findall(self.src_text)))
+                allowed = max(len(numbers), len(pattern.findall(self._read_text)))
                 for span in best[allowed:]:
                     self.add(*span, -1)
             for span, number in zip(spans, numbers, strict=False):
@@ -187,8 +200,7 @@ def _units(claims: _Claims) -> Iterator[_Unit]:
             replacing = None
         elif atom is not None and atom >= 0:
             one = claims.atoms[atom]
-            is_written = text[start:end] == src_text[one.start : one.end].strip()
-            replacing = None if is_written else one
+            replacing = None if text[start:end] == claims.texts[atom] else one
             letter = text[start - 1 : start]
             if replacing and not before and letter and _is_apart(src_text, one.start - 1, letter):
                 before = " "

@@ -145,9 +145,11 @@ class Glossary:
         """Return a glossary of the same terms for lines of a language.
 
         :param language: its tag; where its rules are those of this glossary, this one is returned.
-        :param rules: by which lines and terms are written, or None.
+        :param rules: by which lines and terms are written, or None. They do not matter if they
+            change no term, as those of a model that `prepare` has learned.
         """
-        is_same = rules is None and _rules(base_language(language)) == _rules(self._language)
+        changed = rules and any(rules.normalize(one.source) != one.source for one in self.terms)
+        is_same = not changed and _rules(base_language(language)) == _rules(self._language)
         return self if is_same else Glossary(self.terms, language, rules)
 
     def _add(self, term: Term) -> None:

@@ -18,8 +18,8 @@ BLANK = "▁"
 NO_RULES = b"\x12\x00"
 """Field 2, `precompiled_charsmap`: empty."""
 
-NO_BLANK_BEFORE = b"\x18\x00"
-"""Field 3, `add_dummy_prefix`: false."""
+BLANK_BEFORE, NO_BLANK_BEFORE = b"\x18\x01", b"\x18\x00"
+"""Field 3, `add_dummy_prefix`: true or false."""
 
 EVERY_BLANK = b"\x20\x00"
 """Field 4, `remove_extra_whitespaces`: false."""

@@ -20,6 +20,7 @@ from nmtkit.text.memo import Memo
 from nmtkit.text.scripts import JOINERS, WORD_JOINERS, is_spaced, unspaced_characters
 from nmtkit.text.subword.normalization import (
     BLANK,
+    BLANK_BEFORE,
     EVERY_BLANK,
     NO_BLANK_BEFORE,
     NO_RULES,
@@ -37,8 +38,8 @@ _NOT_TEXT = frozenset((*BYTE_PIECES, *SPECIAL_WORDS))
 REQUIRED_PIECES = (BLANK, *BYTE_PIECES)
 """Pieces that every vocabulary needs, so that every text has known pieces."""
 
-PROBE = ["a", "b"]
-"""Words of a line by which a model shows whether it puts `▁` before them."""
+PROBE = "a"
+"""A word by which a model shows whether it puts `▁` before it."""
 
 MAX_FILE_BYTES = 1 << 26
 """Maximum size of a model file; one of 32,000 pieces has 0.6 MB."""
@@ -114,7 +115,7 @@ class SentencePiece:
 
     @property
     def size(self) -> int:
-        """Return the number of pieces, the 256 bytes counted."""
+        """Return the number of pieces, those of bytes counted if the model has them."""
         return self.processor.get_piece_size()
 
     @cached_property
@@ -146,7 +147,7 @@ class SentencePiece:
         try:
             if not load_processor(self._proto).get_piece_size():
                 return "it has no pieces; restore it from a copy"
-            if self.undo(self.apply(PROBE)) != PROBE:
+            if not load_processor(self._proto, BLANK_BEFORE).normalize(PROBE).startswith(BLANK):
                 return (
                     "its pieces have ▁ behind words, not before; learn it without"
                     " --treat_whitespace_as_suffix"
@@ -182,7 +183,7 @@ class SentencePiece:
     @cached_property
     def _adds_blank(self) -> bool:
         """Whether the first word of a line has a blank before it like all others."""
-        return self.processor.encode(PROBE[0], out_type=str)[0].startswith(BLANK)
+        return self.processor.encode(PROBE, out_type=str)[0].startswith(BLANK)
 
     @staticmethod
     def opens(piece: str) -> bool:

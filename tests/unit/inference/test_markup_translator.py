@@ -1,6 +1,7 @@
 """Lines with markup, translated by models that know nothing of it, and by some that do."""
 
 import re
+import unicodedata
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -55,6 +56,23 @@ def test_nothing_is_lost_and_nothing_comes_twice(translator: Translator, texts: 
     for line, translations in zip(texts, results, strict=True):
         for translation in translations:
             check_that_all_came_back(line, translation.text)
+
+
+class Nfkc:
+    """Rules of a SentencePiece model."""
+
+    def normalize(self, line: str) -> str:
+        return unicodedata.normalize("NFKC", line)
+
+    def origins(self, line: str) -> tuple[str, list[int]]:
+        return self.normalize(line), [*range(len(line) + 1)]
+
+
+@pytest.mark.parametrize("side", ["src_text", "tgt_text"])
+def test_wide_signs_that_rules_write_as_markup_come_back(translator: Translator, side: str) -> None:
+    getattr(translator.ensemble.first, side).rules = Nfkc()
+    (best,), *_ = MarkupTranslator(translator, "html").translate(["a＆b ＜c＞ & d"])
+    assert sorted(re.findall("[<>&＜＞＆]", best.text)) == ["&", "＆", "＜", "＞"]
 
 
 @same_model

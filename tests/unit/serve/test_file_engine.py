@@ -52,3 +52,19 @@ def test_a_small_file_that_waits_for_others_is_not_called_too_large(
         assert error.value.status == 408
 
     asyncio.run(wait_for_another())
+
+
+def test_no_model_works_before_all_are_loaded(hosts: FakeHosts, tmp_path: Path) -> None:
+    async def translate_with_a_broken_model() -> None:
+        journal, pairs = Journal(stream=io.StringIO()), [("fr", "en"), ("en", "de")]
+        settings = ModelSettings({pair: (tmp_path,) for pair in pairs})
+        first, second = (ServedModel(pair, settings, journal) for pair in pairs)
+        await first.load()
+        hosts.failure = "broken"
+        engine = FileEngine(1, 60.0, journal, Metrics())
+        with pytest.raises(RequestError, match="the model of en-de cannot be loaded"):
+            await engine.translate([first, second], "a.txt", [b"a"], Task())
+        assert not hosts.messages
+        await first.end()
+
+    asyncio.run(translate_with_a_broken_model())

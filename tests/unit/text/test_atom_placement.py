@@ -2,6 +2,8 @@
 
 import re
 import time
+from functools import partial
+from unicodedata import normalize
 
 import numpy as np
 import pytest
@@ -130,3 +132,24 @@ def test_a_blank_of_the_source_keeps_letters_away(
         weights[right, left] = 1
     spans = word_offsets(parts, source), word_offsets(targets, target)
     assert place_atoms(atoms_of(source), source, Aligned(target, *spans, weights)).text == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "links", "expected"),
+    [
+        ("wait &hellip; now", "attends ... maintenant", "0-0 2-2", "attends &hellip; maintenant"),
+        ("a &hellip; b ...", "x ... y ...", "0-0 1-1 2-2 3-3", "x &hellip; y ..."),
+        ("Acme&trade; now", "AcmeTM maintenant", "0-0 1-1", "Acme&trade; maintenant"),
+        ("Q&#xFF06;A", "Q&A", "0-0", "Q&#xFF06;A"),
+    ],
+)
+def test_atoms_are_found_as_the_rules_of_a_model_write_them(
+    source: str, target: str, links: str, expected: str
+) -> None:
+    marked = parse_markup(source, Markup.HTML)
+    translation = aligned(marked.text, target, links)
+    unwanted = [re.compile("[<>&]")]
+    result = place_atoms(
+        marked.atoms, marked.text, translation, unwanted, partial(normalize, "NFKC")
+    )
+    assert result.text == expected

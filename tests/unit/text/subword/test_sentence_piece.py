@@ -168,11 +168,13 @@ def test_damaged_files_are_refused(
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_model_with_blanks_behind_words_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("adds_blank", [True, False])
+def test_a_model_with_blanks_behind_words_is_refused(tmp_path: Path, adds_blank: bool) -> None:
     words = [word for word in TEXT.split() if word not in ("</s>", "<unk>", "<s>")] * 9
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(words), model_prefix=str(tmp_path / "own"), vocab_size=400,
-        hard_vocab_limit=False, minloglevel=3, treat_whitespace_as_suffix=True
+        hard_vocab_limit=False, minloglevel=3, treat_whitespace_as_suffix=True,
+        add_dummy_prefix=adds_blank
     )  # fmt: skip
     with pytest.raises(
         DataError, match="own.model: .* have ▁ behind words, .* learn it without --"
