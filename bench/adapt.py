@@ -101,7 +101,7 @@ def fine_tuned(options: argparse.Namespace, data: Path, tests: Tests) -> dict[st
     batches = dataclasses.replace(
         model.config.data, batch_size=settings.tokens, batch_unit="tokens", shuffle="every-epoch"
     )
-    corpus = corpus_of(corrections, model)
+    corpus = corpus_of(((c.src, c.tgt) for c in corrections), model, "the corrections")
     tuner = FineTuner(
         trained,
         Batches(corpus, batches, 1),

@@ -31,7 +31,12 @@ from nmtkit.training.adaptation.corrections import (
 from nmtkit.training.adaptation.examiner import Examiner, Judge, Purpose, TestSet, Translations
 from nmtkit.training.adaptation.fine_tuning import MANY, FineTuner, settings_for
 from nmtkit.training.adaptation.folder import adapted_provenance, write_adapted
-from nmtkit.training.adaptation.interpolation import MeasuredPoint, interpolate, search_point
+from nmtkit.training.adaptation.interpolation import (
+    SAFETY,
+    MeasuredPoint,
+    interpolate,
+    search_point,
+)
 from nmtkit.training.adaptation.rehearsal import Rehearsal
 from nmtkit.training.adaptation.replay import Replay, find_replay, open_replay
 from nmtkit.training.adaptation.report import AdaptationReport, refuse_loss, set_changes
@@ -173,9 +178,8 @@ class Adaptation:
         )
         tuner = self._fine_tune()
         new = tuner.parameters()
-        best = search_point(
-            functools.partial(self._try_point, new), request.allow_loss, self._has_time
-        )
+        safe = request.allow_loss * (1 if self.is_few else SAFETY)
+        best = search_point(functools.partial(self._try_point, new), safe, self._has_time)
         report = self._report(best, tuner.updates)
         refuse_loss(report, request.allow_loss, request.output)
         if report.right_before == report.corrections:

@@ -51,7 +51,7 @@ class FineTuningSettings:
     learning_rate: float = 0.001
     tokens: int = 400
     replayed_tokens: int = 400
-    rehearsal_weight: float = 3.0
+    rehearsal_weight: float = 5.0
     warmup: int = 10
     clip_norm: float = 1.0
     softmax_samples: int = 0

@@ -33,7 +33,8 @@ MIN_GAP = 0.1
 
 SAFETY = 0.85
 """Share of the allowed loss that a point may use: other text may lose more than the guards, which
-are a sample (measured in `bench/NOTEBOOK.md`)."""
+are a sample (measured in `bench/NOTEBOOK.md`). A few corrections that are to come out word for word
+may use it all, as they do so near the new parameters only."""
 
 
 def interpolate(old: Parameters, new: Parameters, point: float) -> Parameters:
@@ -61,16 +62,15 @@ class MeasuredPoint:
 
 
 def search_point(
-    measure: Callable[[float], MeasuredPoint], allowed: float, more_time: Callable[[], bool]
+    measure: Callable[[float], MeasuredPoint], safe: float, more_time: Callable[[], bool]
 ) -> MeasuredPoint:
     """Return the best of some points between 0 and 1 whose loss is safe.
 
     If none is safe, the one with the smallest loss is returned, which may be too large.
 
-    :param allowed: loss in BLEU that a guard may have.
+    :param safe: loss in BLEU that a guard may have.
     :param more_time: tells whether there is time to measure another point.
     """
-    safe = SAFETY * allowed
     measured = [measure(1.0)]
     while more_time():
         point = next_point(measured, safe)

@@ -25,10 +25,7 @@ from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.adaptation.corrections import batching, corpus_of
 
 BLOCK = 500
-"""Lines that are drawn and translated at a time."""
-
-EPOCHS = 3
-"""Times that each of them is used; translating takes about as long as using them once."""
+"""Lines that are drawn and translated at a time; each is used once."""
 
 MEAN_LENGTH = 15
 """Mean number of tokens of a line, if the vocabulary does not tell that of the training data."""
@@ -65,7 +62,7 @@ class Rehearsal:
             batches = Batches(self._corpus(number), data, self._seed)
             for batch in batches:
                 yield batch._replace(dropout=False, rehearsed=True)
-                if batches.position.epoch >= EPOCHS:
+                if batches.position.epoch:
                     break
 
     def _corpus(self, number: int) -> Corpus:

@@ -36,7 +36,7 @@ def test_the_best_point_is_near_the_peak_if_nothing_is_lost(peak):
 @pytest.mark.parametrize("power", [1, 2])
 def test_the_loss_at_the_point_is_allowed(loss, power):
     """The gain rises with the point, and so does the loss."""
-    best = search_point(lambda a: MeasuredPoint(a, 10 * a, loss * a**power), 1.0, always)
+    best = search_point(lambda a: MeasuredPoint(a, 10 * a, loss * a**power), SAFETY, always)
     assert best.loss <= SAFETY
     assert best.point == 1.0 or best.loss > 0.2 * SAFETY or best.point < 2 * MIN_POINT
 
@@ -51,7 +51,7 @@ def test_three_points_find_most_of_the_gain(loss, power):
         tried.append(point)
         return MeasuredPoint(point, 10 * point, loss * point**power)
 
-    best = search_point(measure, 1.0, lambda: len(tried) < 3)
+    best = search_point(measure, SAFETY, lambda: len(tried) < 3)
     assert best.loss <= SAFETY
     assert best.point >= 0.8 * min(1.0, (SAFETY / loss) ** (1 / power))
 
@@ -132,7 +132,7 @@ def test_nothing_below_a_safe_point_is_tried_once_the_loss_is_bracketed(
         measured.append(MeasuredPoint(point, gains[len(measured)], ratio * SAFE * point**2))
         return measured[-1]
 
-    search_point(measure, SAFE / SAFETY, lambda: len(measured) < 30)
+    search_point(measure, SAFE, lambda: len(measured) < 30)
     first = next((n for n, m in enumerate(measured) if m.loss <= SAFE), len(measured))
     assert all(m.point > measured[first].point for m in measured[first + 1 :])
 
