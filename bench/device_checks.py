@@ -5,6 +5,7 @@ Models have random parameters that all matter. In float64 nothing may differ but
 translations and samples are equal; in float32 and bfloat16 costs and gradients are about equal.
 """
 
+import copy
 import dataclasses
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -32,6 +33,7 @@ from nmtkit.search.beam import beam_search, search_batches
 from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.search.prefix_tree import PrefixTree, tree_log_probs
 from nmtkit.search.sampling import sample
+from nmtkit.training.cost_gradient import Teacher
 from nmtkit.training.gradient import Gradient
 from nmtkit.training.optimizers import make_optimizer
 
@@ -85,11 +87,15 @@ class Check:
 
 
 class Training(NamedTuple):
-    """Settings of some updates; sampled: the softmax is over drawn words."""
+    """Settings of some updates.
+
+    sampled: the softmax is over drawn words. rehearsed: another model's predictions are learned.
+    """
 
     settings: dict[str, Any]
     dtype: torch.dtype = torch.float64
     sampled: bool = False
+    rehearsed: bool = False
 
 
 TRAININGS = {
@@ -99,6 +105,7 @@ TRAININGS = {
     "sgd": Training({"optimizer": "sgd"}),
     "label smoothing": Training({"label_smoothing": 0.1}),
     "drawn words": Training({}, sampled=True),
+    "rehearsed": Training({}, rehearsed=True),
     "float32": Training({}, torch.float32),
     "bfloat16": Training({"precision": "bfloat16"}, torch.float32),
 }
@@ -136,6 +143,14 @@ def make_batches() -> list[Batch]:
     return [make_batch(*SHORT, [1, 2, 3]), make_batch(*LONG, [4, 5])]
 
 
+def changed(model: Model) -> Model:
+    """Return a copy of a model whose predictions are others."""
+    model = copy.deepcopy(model).requires_grad_(False)
+    for parameter in model.parameters():
+        parameter.mul_(1.2)
+    return model
+
+
 def train(model: Model, training: Training, updates: int = 2) -> list[Tensor]:
     """Update a model by two batches at a time; return how much each parameter changed."""
     before = [parameter.detach().clone() for parameter in model.parameters()]
@@ -145,8 +160,12 @@ def train(model: Model, training: Training, updates: int = 2) -> list[Tensor]:
     if training.sampled:
         torch.manual_seed(2)
         gradient.sample_words(WordSampler(range(TGT_SIZE, 0, -1), 4))
+    batches = make_batches()
+    if training.rehearsed:
+        gradient.learn_from(Teacher(changed(model), 2.0))
+        batches[1] = batches[1]._replace(rehearsed=True)
     for number in range(updates):
-        update = gradient.compute(make_batches(), number + 1, None)
+        update = gradient.compute(batches, number + 1, None)
         gradient.scale(0.5 / update.norm)
         optimizer.step()
     pairs = zip(model.parameters(), before, strict=True)

@@ -55,17 +55,21 @@ class CostGradient:
         """Return the cost of a batch, of drawn words and with guided attention if it is due."""
         self.model.train(batch.dropout)  # which decides about dropout alone
         if batch.rehearsed:
-            return self._divergence(batch)
+            return self.divergence(batch.to(self.device)[:4])
         sampler = self.sampler if task.samples_words else None
         guide = self.guide._replace(weight=task.guidance) if self.guide and task.guidance else None
         return self.loss(batch.to(self.device)[:4], sampler, guide)
 
-    def _divergence(self, batch: Batch) -> torch.Tensor:
-        """Return how far the predictions for a batch are from the teacher's."""
+    def divergence(self, pairs: Sequence[torch.Tensor]) -> torch.Tensor:
+        """Return how far the predictions for some pairs are from the teacher's, weighted.
+
+        :param pairs: as in `loss`.
+        """
         assert self.teacher is not None
+        src, src_mask, tgt, tgt_mask = pairs
         teacher, weight = self.teacher
         with self._autocast():
-            return weight * self.model.divergence(*batch.to(self.device)[:4], teacher)
+            return weight * self.model.divergence(src, src_mask, tgt, tgt_mask, teacher)
 
     def _autocast(self) -> torch.autocast:
         bfloat16 = self.config.precision == "bfloat16"

@@ -15,6 +15,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -36,8 +37,20 @@ SENTENCE_MULTIPLE = 8
 MAX_GRAPHS = 256
 """Graphs that are recorded: each takes some megabytes of the GPU's memory."""
 
-Key = tuple[object, ...]
-"""Shapes of both sides, and what else makes the kernels of a batch differ."""
+
+class Kind(NamedTuple):
+    """What makes the kernels of batches of the same shape differ: see `Batch` and `GradientTask`.
+
+    guided: links guide the attention.
+    """
+
+    dropout: bool
+    rehearsed: bool
+    guided: bool
+
+
+Key = tuple[torch.Size, torch.Size, Kind]
+"""Shapes of both sides, and the kind of batch."""
 
 Step = Callable[[], Tensor]
 """Adds the gradient of a batch to that of the parameters; returns the cost. Shape: []."""
@@ -97,34 +110,38 @@ class CudaGraphs:
     def _add(self, batch: Batch, task: GradientTask) -> Tensor:
         """Add the gradient of a batch in the host's memory; return the cost."""
         self._cost.model.train(batch.dropout)
-        pairs, guided = pad_batch(batch), bool(task.guidance)
-        key = (*(tensor.shape for tensor in pairs[::2]), batch.dropout, guided)
+        pairs = pad_batch(batch)
+        kind = Kind(batch.dropout, batch.rehearsed, bool(task.guidance))
+        key = (pairs[0].shape, pairs[2].shape, kind)
         if key not in self._seen:
             self._seen.add(key)
         elif key not in self._graphs and len(self._graphs) < self._most:
-            self._record(key, pairs, guided)
+            self._record(key, pairs)
         if key not in self._graphs:
-            return self._compute(self._on_device(pairs), guided)
+            return self._compute(self._on_device(pairs), kind)
         recorded = self._graphs[key]
         for static, tensor in zip(recorded.pairs, pairs, strict=True):
             static.copy_(tensor, non_blocking=True)
         return recorded.repeat()
 
-    def _compute(self, pairs: Sequence[Tensor], guided: bool) -> Tensor:
+    def _compute(self, pairs: Sequence[Tensor], kind: Kind) -> Tensor:
         """Add the gradient of padded pairs on the device; return the cost."""
-        guide = self._cost.guide if guided else None
+        guide = self._cost.guide if kind.guided else None
         if guide is not None:
             guide = guide._replace(weight=self._guidance)
         with computed_padding():
-            loss = self._cost.loss(pairs, guide=guide)
+            if kind.rehearsed:
+                loss = self._cost.divergence(pairs)
+            else:
+                loss = self._cost.loss(pairs, guide=guide)
             loss.backward(self._scale)  # type: ignore[no-untyped-call]
         return loss.detach()
 
-    def _record(self, key: Key, pairs: Sequence[Tensor], guided: bool) -> None:
+    def _record(self, key: Key, pairs: Sequence[Tensor]) -> None:
         """Record the step of some pairs; if that is not possible here, record none any more."""
         static = self._on_device(pairs)
         try:
-            step = self._recorder(lambda: self._compute(static, guided))
+            step = self._recorder(lambda: self._compute(static, key[-1]))
             self._graphs[key] = Recorded(static, step)
         except RuntimeError as error:
             self._most = 0

@@ -110,6 +110,11 @@ def test_no_optimizer_waits(kind: str) -> None:
     assert found == dict.fromkeys(expected("update"), 2)
 
 
+def test_rehearsed_batches_wait_for_nothing_else(name: str) -> None:
+    found = waits_in_training(name, checks.TRAININGS["rehearsed"])
+    assert found == dict.fromkeys(expected("update"), 2)
+
+
 def test_drawn_words_wait_once_for_each_batch() -> None:
     found = waits_in_training(FACTORED, checks.TRAININGS["drawn words"])
     drawn = dict.fromkeys(expected("drawn words"), 4)

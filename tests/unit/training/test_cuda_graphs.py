@@ -13,7 +13,7 @@ from nmtkit.data.batch import Batch, make_batch
 from nmtkit.models import Model, kernels
 from nmtkit.models.attention_guide import AttentionGuide
 from nmtkit.models.softmax_sampling import WordSampler
-from nmtkit.training.cost_gradient import CostGradient
+from nmtkit.training.cost_gradient import CostGradient, Teacher
 from nmtkit.training.cuda_graphs import CudaGraphs, Step, pad_batch
 from nmtkit.training.part_gradients import GradientTask
 from tests.simulated_device import DEVICE, simulated_device
@@ -60,7 +60,7 @@ def assert_same(
 ) -> Recorder:
     """Compare three updates with those without graphs; return the recorder."""
     model, cost = make(name, smoothing)
-    cost.guide = guide
+    cost.guide, cost.teacher = guide, Teacher(checks.changed(model), 2.0)
     torch.manual_seed(3)
     expected = gradient_of(model, cost, task, model.zero_grad)
     recorder = Recorder()
@@ -87,6 +87,13 @@ def test_padding_changes_neither_costs_nor_gradients(
 def test_guided_attention_is_recorded_too() -> None:
     task = GradientTask(checks.make_batches(), 0.5, True, guidance=0.3)
     assert assert_same("rnnsearch, groundhog", task, guide=GUIDE).recorded == 2
+
+
+@pytest.mark.parametrize("name", PADDED)
+def test_rehearsed_batches_are_recorded_too_and_apart(name: str) -> None:
+    [short, long] = checks.make_batches()
+    batches = [short, short._replace(rehearsed=True), long._replace(rehearsed=True)]
+    assert assert_same(name, GradientTask(batches, 0.5, True)).recorded == 3
 
 
 def test_guidance_may_change_from_update_to_update() -> None:
@@ -176,9 +183,9 @@ def test_where_nothing_can_be_recorded_training_goes_on_and_says_so_once(
     assert "cannot be recorded: operation not permitted when stream is capturing" in message
 
 
-@pytest.mark.parametrize("guided", [False, True])
+@pytest.mark.parametrize("kind", ["plain", "guided", "rehearsed"])
 @pytest.mark.parametrize("name", PADDED)
-def test_a_recorded_step_never_waits_for_the_device(name: str, guided: bool) -> None:
+def test_a_recorded_step_never_waits_for_the_device(name: str, kind: str) -> None:
     class Steps(Recorder):
         """Records the waits of each step, which a graph cannot repeat."""
 
@@ -190,14 +197,18 @@ def test_a_recorded_step_never_waits_for_the_device(name: str, guided: bool) -> 
 
     with simulated_device() as device:
         model, cost = make(name, device=DEVICE)
-        if guided and model.has_attention:
+        cost.teacher = Teacher(checks.changed(model), 2.0)
+        if kind == "guided" and model.has_attention:
             keys, strengths = GUIDE.keys.to(DEVICE), GUIDE.strengths.to(DEVICE)
             cost.guide = GUIDE._replace(keys=keys, strengths=strengths)
         recorder = Steps()
         graphs = CudaGraphs(cost, recorder)
         for _ in range(2):
             graphs.clear()
-            graphs(GradientTask(checks.make_batches(), 0.5, True, guidance=0.3 * guided))
+            batches = [
+                batch._replace(rehearsed=kind == "rehearsed") for batch in checks.make_batches()
+            ]
+            graphs(GradientTask(batches, 0.5, True, guidance=0.3 * (kind == "guided")))
     assert recorder.recorded == 2
 
 
