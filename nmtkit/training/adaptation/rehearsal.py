@@ -24,7 +24,7 @@ from nmtkit.special_symbols import EOS, SPECIAL_WORDS
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.adaptation.corrections import batching, corpus_of
 
-BLOCK = 500
+BLOCK = 200
 """Lines that are drawn and translated at a time; each is used once."""
 
 MEAN_LENGTH = 15
