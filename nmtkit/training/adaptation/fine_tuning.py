@@ -77,9 +77,9 @@ def settings_for(
     """Return settings for a model: at most the learning rate that it was trained with.
 
     Few corrections are to come out exactly, so that they are learned without dropout, beside twice
-    as many old pairs. With many, time counts most: larger batches, a higher learning rate, a
-    softmax over drawn words and no dropout before they come again; without data to replay that
-    forgets too much (measured in `bench/NOTEBOOK.md`).
+    as many old pairs if there are any. With many, time counts most: larger batches, a higher
+    learning rate, a softmax over drawn words and no dropout before they come again, if there are
+    data to replay (measured in `bench/NOTEBOOK.md`).
 
     :param config: settings of the training of the old model.
     :param many: there are at least `MANY`.
