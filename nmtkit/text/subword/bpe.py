@@ -17,7 +17,14 @@ from nmtkit.io.inputs import Source
 from nmtkit.io.lines import decode_line, open_output, read_raw_lines
 from nmtkit.text.memo import Memo
 from nmtkit.text.scripts import is_in_word
-from nmtkit.text.subword.bpe_learner import MAX_WORD_LENGTH, Pair, learn_merges
+
+Pair = tuple[str, str]
+"""A pair of neighbouring symbols."""
+
+MAX_WORD_LENGTH = 1000
+"""Maximum length of a word in characters. Longer words are ignored in learning and split part by
+part: they belong to no language, and merging takes a time that grows with the square of a word's
+length, up to minutes."""
 
 SEPARATOR = "@@"
 """Suffix of a piece that another piece of the same word follows."""
@@ -109,6 +116,8 @@ class BPE:
                 raise DataError(
                     f"BPE is learned from words, and {word!r} is not one; split it first"
                 )
+        from nmtkit.text.subword.bpe_learner import learn_merges  # start-up
+
         return cls(learn_merges(counts, size))
 
     @classmethod

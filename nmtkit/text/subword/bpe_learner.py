@@ -18,13 +18,13 @@ from heapq import heappop, heappush
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from nmtkit.text.subword.bpe import MAX_WORD_LENGTH, Pair
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     Positions = NDArray[np.int32]
-
-Pair = tuple[str, str]
 
 IdPair = tuple[int, int]
 """A pair of neighbouring symbols, by their ids."""
@@ -43,11 +43,6 @@ END_OF_WORD = "</w>"
 
 MIN_PAIR_COUNT = 2
 """Minimum count of a pair to be merged."""
-
-MAX_WORD_LENGTH = 1000
-"""Maximum length of a word in characters. Longer words are ignored in learning and split part by
-part: they belong to no language, and merging takes a time that grows with the square of a word's
-length, up to minutes."""
 
 
 def learn_merges(counts: Mapping[str, int], merges: int) -> list[Pair]:

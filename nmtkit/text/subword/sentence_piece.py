@@ -28,7 +28,6 @@ from nmtkit.text.subword.normalization import (
     Processor,
     load_processor,
 )
-from nmtkit.text.subword.sentence_piece_learner import learn_model
 
 BYTE_PIECES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 
@@ -75,6 +74,8 @@ class SentencePiece:
         :param size: number of pieces, the 256 bytes counted; fewer if the text is too short.
         :raises DataError: the size is too small for the characters of the text.
         """
+        from nmtkit.text.subword.sentence_piece_learner import learn_model  # start-up
+
         return cls(learn_model(counts, size))
 
     @classmethod

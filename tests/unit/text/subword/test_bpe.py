@@ -11,8 +11,7 @@ from subword_nmt import apply_bpe, learn_bpe
 
 from nmtkit.errors import DataError, OutputError
 from nmtkit.text import memo
-from nmtkit.text.subword.bpe import BPE, undo_bpe
-from nmtkit.text.subword.bpe_learner import MAX_WORD_LENGTH
+from nmtkit.text.subword.bpe import BPE, MAX_WORD_LENGTH, undo_bpe
 from nmtkit.text.subword.sentence_piece import SentencePiece
 
 COUNTS = {
