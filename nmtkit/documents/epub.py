@@ -123,8 +123,7 @@ def _labels(xml: Xml) -> Iterator[XmlElement]:
 
 def _document(xml: Xml, elements: Iterable[XmlElement]) -> Document:
     """Return a file of XML in which some elements have text, which may be escaped HTML."""
-    segments = [_segment(xml, element) for element in elements]
-    return Document(xml.text, xml.encoding, segments, (), True)
+    return xml.document(_segment(xml, element) for element in elements)
 
 
 def _segment(xml: Xml, element: XmlElement) -> Segment:

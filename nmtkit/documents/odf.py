@@ -4,10 +4,10 @@ A paragraph holds its text directly, with spans of automatic styles around parts
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from nmtkit.documents.archive import Archive, ArchiveDocument, open_archive
-from nmtkit.documents.document import Document, DocumentOptions, Segment
+from nmtkit.documents.document import DocumentOptions, Segment
 from nmtkit.documents.paragraphs import (
     BREAK,
     GAP,
@@ -17,6 +17,7 @@ from nmtkit.documents.paragraphs import (
     Item,
     Span,
     kept_item,
+    outermost_segments,
     paragraph_segment,
     point_item,
     text_item,
@@ -73,8 +74,7 @@ def _parse(data: bytes, name: str, format: str) -> ArchiveDocument:
     parts = {}
     for member in text_members(archive, format):
         xml = archive.xml(member, _OPAQUE)
-        segments = list(_Part(xml).segments(member == _STYLES))
-        parts[member] = Document(xml.text, xml.encoding, segments, (), True)
+        parts[member] = xml.document(_Part(xml).segments(member == _STYLES))
     return ArchiveDocument.of(archive, parts)
 
 
@@ -95,21 +95,13 @@ class _Part:
         """Yield the segments in the order of the part."""
         roots = find_outermost(self._xml.root, _HEADERS) if headers_only else [self._xml.root]
         for root in roots:
-            yield from self._within(root, 0)
+            yield from outermost_segments(root, _paragraphs, self._segment)
 
-    def _within(self, element: XmlElement, depth: int) -> Iterator[Segment]:
-        """Yield the segments of the outermost paragraphs within an element."""
-        if depth < MAX_DEPTH:
-            for paragraph in find_outermost(element, _PARAGRAPHS):
-                if not _is_computed(paragraph):
-                    yield from self._paragraph(paragraph, depth)
-
-    def _paragraph(self, paragraph: XmlElement, depth: int) -> Iterator[Segment]:
-        inner = list(self._within(paragraph, depth + 1))
+    def _segment(self, paragraph: XmlElement, inner: Sequence[Segment]) -> Segment | None:
+        """Return the segment of a paragraph, or None if it has no text of its own."""
         place = Span(paragraph.inner_start, paragraph.inner_end)
         items = list(self._items(paragraph, PLAIN, 0))
-        segment = paragraph_segment(self._xml.text, place, items, inner)
-        yield from inner if segment is None else [segment]
+        return paragraph_segment(self._xml.text, place, items, inner)
 
     def _items(self, element: XmlElement, format: Format, depth: int) -> Iterator[Item]:
         """Yield the parts of a paragraph, or of a span or link in it."""
@@ -157,6 +149,11 @@ class _Part:
             source = (format.opening, span, format.closing)
             return kept_item(source, visible_text(self._xml.inner(element)), name)
         return point_item(span, name, format)
+
+
+def _paragraphs(element: XmlElement) -> Iterator[XmlElement]:
+    """Yield the outermost paragraphs within an element, without the results of formulas."""
+    return (one for one in find_outermost(element, _PARAGRAPHS) if not _is_computed(one))
 
 
 def _is_computed(paragraph: XmlElement) -> bool:

@@ -6,9 +6,10 @@ have the same element names: `p`, `r` for a run, `rPr` for its properties, `t` f
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from nmtkit.documents.archive import CONTENT_TYPES, Archive, ArchiveDocument, open_archive
-from nmtkit.documents.document import Document, DocumentOptions, Segment
+from nmtkit.documents.document import DocumentOptions, Segment
 from nmtkit.documents.ooxml_fields import FIELD, INSTRUCTION, with_fields
 from nmtkit.documents.paragraphs import (
     BREAK,
@@ -19,6 +20,7 @@ from nmtkit.documents.paragraphs import (
     Item,
     Span,
     kept_item,
+    outermost_segments,
     paragraph_segment,
     point_item,
     text_item,
@@ -78,7 +80,7 @@ def _parse(data: bytes, name: str, format: str) -> ArchiveDocument:
     parts = {}
     for member in members_of(archive, _TYPES[format]):
         xml = archive.xml(member, OPAQUE)
-        parts[member] = Document(xml.text, xml.encoding, list(Part(xml).segments()), (), True)
+        parts[member] = xml.document(Part(xml).segments())
     return ArchiveDocument.of(archive, parts)
 
 
@@ -104,16 +106,11 @@ class Part:
 
     def segments(self) -> Iterator[Segment]:
         """Yield the segments in the order of the part."""
-        yield from self._within(self._xml.root, 0)
+        paragraphs = partial(find_outermost, names=("p",))
+        yield from outermost_segments(self._xml.root, paragraphs, self._segment)
 
-    def _within(self, element: XmlElement, depth: int) -> Iterator[Segment]:
-        """Yield the segments of the outermost paragraphs within an element."""
-        if depth < MAX_DEPTH:
-            for paragraph in find_outermost(element, ("p",)):
-                yield from self._paragraph(paragraph, depth)
-
-    def _paragraph(self, paragraph: XmlElement, depth: int) -> Iterator[Segment]:
-        inner = list(self._within(paragraph, depth + 1))
+    def _segment(self, paragraph: XmlElement, inner: Sequence[Segment]) -> Segment | None:
+        """Return the segment of a paragraph, or None if it has no text of its own."""
         children = paragraph.children
         start, end = paragraph.inner_start, paragraph.inner_end
         if children and children[0].name == "pPr":
@@ -121,8 +118,7 @@ class Part:
         if children and children[-1].name == "endParaRPr":
             end, children = children[-1].start, children[:-1]
         items = with_fields(list(self._items(children, 0)))
-        segment = paragraph_segment(self._xml.text, Span(start, end), items, inner)
-        yield from inner if segment is None else [segment]
+        return paragraph_segment(self._xml.text, Span(start, end), items, inner)
 
     def _items(self, children: Sequence[XmlElement], depth: int) -> Iterator[Item]:
         for child in children:

@@ -9,12 +9,13 @@ for what the file has in its place.
 import html
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 from nmtkit.documents.document import Edit, Segment, Syntax, apply_edits
+from nmtkit.documents.xml_tree import XmlElement
 from nmtkit.text.markup_pieces import Markup, PieceKind, split_pieces
 
 MAX_DEPTH = 30
@@ -112,6 +113,25 @@ def paragraph_segment(
     source = paragraph.source()
     write = partial(paragraph.write, source)
     return Segment(1, source, Syntax.HTML, write, inner=inner)
+
+
+def outermost_segments(
+    element: XmlElement,
+    find: Callable[[XmlElement], Iterable[XmlElement]],
+    segment_of: Callable[[XmlElement, Sequence[Segment]], Segment | None],
+    depth: int = 0,
+) -> Iterator[Segment]:
+    """Yield the segments of the outermost paragraphs within an element.
+
+    :param find: returns the outermost paragraphs within an element.
+    :param segment_of: returns the segment of a paragraph, with those of the paragraphs within it,
+        or None if it has no text of its own; those within it then stand alone.
+    """
+    if depth < MAX_DEPTH:
+        for paragraph in find(element):
+            inner = list(outermost_segments(paragraph, find, segment_of, depth + 1))
+            segment = segment_of(paragraph, inner)
+            yield from inner if segment is None else [segment]
 
 
 class _Paragraph:

@@ -19,7 +19,7 @@ def parse_tmx(data: bytes, name: str, options: DocumentOptions) -> Document:
     xml = read_xml(data, name, "TMX", _OPAQUE)
     segments = list(_Variants(xml, options).segments())
     warnings = [] if segments else list(_other_languages(xml, options.src_language))
-    return Document(xml.text, xml.encoding, segments, warnings, references=True)
+    return xml.document(segments, warnings)
 
 
 def _other_languages(xml: Xml, language: str) -> Iterator[tuple[int, str]]:

@@ -52,7 +52,7 @@ def parse_xliff(data: bytes, name: str, options: DocumentOptions) -> Document:
     is_second = (xml.root.get("version") or "").startswith("2")
     writer = _Second(xml, options) if is_second else _First(xml, options)
     warnings = writer.other_languages()
-    return Document(xml.text, xml.encoding, list(writer.segments()), warnings, references=True)
+    return xml.document(writer.segments(), warnings)
 
 
 class _Units(Units):

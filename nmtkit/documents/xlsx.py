@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from nmtkit.documents.archive import ArchiveDocument, open_archive
-from nmtkit.documents.document import Document, DocumentOptions, Edit, Segment
+from nmtkit.documents.document import DocumentOptions, Edit, Segment
 from nmtkit.documents.ooxml import DRAWINGS, OPAQUE, Part, members_of
 from nmtkit.documents.paragraphs import (
     BREAK,
@@ -64,7 +64,7 @@ def parse_xlsx(data: bytes, name: str, options: DocumentOptions) -> ArchiveDocum
         xml = archive.xml(member, _OPAQUE)
         is_strings = xml.root.name in _STRINGS
         part = _Strings(xml, names, name) if is_strings else Part(xml)
-        parts[member] = Document(xml.text, xml.encoding, list(part.segments()), (), True)
+        parts[member] = xml.document(part.segments())
     return ArchiveDocument.of(archive, parts)
 
 

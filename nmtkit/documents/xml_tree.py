@@ -1,11 +1,11 @@
 """The elements of an XML file and where they stand in it."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from xml.sax.saxutils import escape
 
-from nmtkit.documents.document import DocumentOptions, Lookup
+from nmtkit.documents.document import Document, DocumentOptions, Lookup, Segment
 from nmtkit.documents.encoding import Encoding, decode, find_mark
 from nmtkit.documents.inline import attribute_value, find_attribute
 from nmtkit.errors import DataError
@@ -67,6 +67,12 @@ class Xml:
     def inner(self, element: XmlElement) -> str:
         """Return the contents of an element as they are written."""
         return self.text[element.inner_start : element.inner_end]
+
+    def document(
+        self, segments: Iterable[Segment], warnings: Sequence[tuple[int, str]] = ()
+    ) -> Document:
+        """Return the file with its segments; it can hold what its encoding lacks, as references."""
+        return Document(self.text, self.encoding, list(segments), warnings, references=True)
 
     def space_before(self, element: XmlElement) -> str:
         """Return the whitespace directly before an element."""
