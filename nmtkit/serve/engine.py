@@ -176,7 +176,7 @@ class Engine:
             self._put(job)
 
     async def translate_files(
-        self, pair: Pair, name: str, contents: Sequence[bytes], task: Task
+        self, pair: Pair, name: str, contents: Sequence[bytes], task: Task, client: str
     ) -> list[bytes]:
         """Translate files, with each model in one process of its own; see `FileEngine.translate`.
 
@@ -185,7 +185,7 @@ class Engine:
         route = self._route(pair, task)
         if not route:
             return list(contents)
-        return await self._files.translate(self._models(route), name, contents, task)
+        return await self._files.translate(self._models(route), name, contents, task, client)
 
     def _route(self, pair: Pair, task: Task) -> Route:
         """Return the pairs of the models that translate a pair in turn, none for a language twice.

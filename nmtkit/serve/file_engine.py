@@ -1,8 +1,8 @@
 """Translation of files: processes for those of each request, within limits of number and time."""
 
-import asyncio
 import base64
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,9 +13,13 @@ from nmtkit.serve.model_pool import Generation, ServedModel
 from nmtkit.serve.model_process import Worker, WorkerEnded
 from nmtkit.serve.task import Task
 from nmtkit.serve.time_limits import TimeLimits
+from nmtkit.serve.turns import ClientTurns
 
 MAX_REQUESTS = 100
 """Requests with files at work or waiting; as many are at work as there are cores."""
+
+MAX_OF_CLIENT = 50
+"""Those of one client, so that others find room."""
 
 
 class FileEngine:
@@ -26,7 +30,8 @@ class FileEngine:
 
     def __init__(self, cores: int, seconds: float, journal: Journal, metrics: Metrics) -> None:
         self._seconds, self._journal, self._metrics = seconds, journal, metrics
-        self._places = asyncio.Semaphore(cores)
+        self._places = ClientTurns(cores)
+        self._clients: Counter[str] = Counter()
         self._time_limits = TimeLimits()
 
     @property
@@ -35,14 +40,20 @@ class FileEngine:
         return len(self._time_limits)
 
     async def translate(
-        self, models: Sequence[ServedModel], name: str, contents: Sequence[bytes], task: Task
+        self,
+        models: Sequence[ServedModel],
+        name: str,
+        contents: Sequence[bytes],
+        task: Task,
+        client: str,
     ) -> list[bytes]:
         """Translate files, with each model in one process, one after the other.
 
         :param models: those that translate in turn. name: of the files; only its ending counts.
+            client: who sent them; clients take turns.
         :raises RequestError: one cannot be read, they take too long, or too many are at work.
         """
-        if self.requests >= MAX_REQUESTS:
+        if self.requests >= MAX_REQUESTS or self._clients[client] >= MAX_OF_CLIENT:
             self._metrics.rejected.add("files")
             raise RequestError(503, "too many files are being translated; try again later", 30)
         too_slow = (
@@ -53,8 +64,9 @@ class FileEngine:
         files = _message(models, name, contents)
         for model in models:
             model.jobs += 1
+        self._clients[client] += 1
         try:
-            async with limit, self._places:
+            async with limit, self._places.place(client):
                 for model in models:  # so that none works in vain
                     await model.ready()
                 for model in models:
@@ -64,6 +76,7 @@ class FileEngine:
         except WorkerEnded as error:
             raise RequestError(413, "the file needs too much memory; send a part of it") from error
         finally:
+            self._clients -= Counter([client])
             for model in models:
                 model.jobs -= 1
                 model.last_used = time.monotonic()

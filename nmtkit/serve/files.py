@@ -58,7 +58,7 @@ class Files:
         """Translate a file; the answer says where it can be fetched."""
         service = self._service
         fields = await service.bodies.fields(request, with_file=True)
-        service.admit(request, fields)
+        client = service.admit(request, fields)
         upload = fields.get("file")
         if not isinstance(upload, Upload) or not upload.name:
             raise RequestError(400, "Invalid request: missing file parameter")
@@ -77,7 +77,7 @@ class Files:
         (pair, _) = service.languages.pair(source, target, sample, markup)
         task = service.task(fields, Task())
         request.state.note = {"bytes": len(upload.data)}
-        work = service.engine.translate_files(pair, name, [upload.data], task)
+        work = service.engine.translate_files(pair, name, [upload.data], task, client)
         (data,) = await while_connected(request, work)
         stem, dot, ending = name.rpartition(".")
         token = self._downloads.add(f"{stem}.{pair[1]}{dot}{ending}", data)

@@ -100,7 +100,7 @@ class LibreTranslate:
                     work = self._translated_text(text, pair, task, client)
                     works.append(([number], group.create_task(work)))
             for pair, numbers in pages.items():
-                work = self._translated_pages([texts[n] for n in numbers], pair, task)
+                work = self._translated_pages([texts[n] for n in numbers], pair, task, client)
                 works.append((numbers, group.create_task(work)))
         found = {
             number: result
@@ -119,13 +119,16 @@ class LibreTranslate:
         text = joined_text((line["text"] for line in results), endings)
         return [(text, _alternatives(results, endings, task), results)]
 
-    async def _translated_pages(self, texts: list[str], pair: Pair, task: Task) -> list[Translated]:
+    async def _translated_pages(
+        self, texts: list[str], pair: Pair, task: Task, client: str
+    ) -> list[Translated]:
         """Return the translations of pages, in one process for all of them.
 
         A byte order mark says that they are in UTF-8, whatever they declare.
         """
         contents = [BOM_UTF8 + text.encode("utf-8") for text in texts]
-        found = await self._service.engine.translate_files(pair, "page.html", contents, task)
+        engine = self._service.engine
+        found = await engine.translate_files(pair, "page.html", contents, task, client)
         return [(page.removeprefix(BOM_UTF8).decode("utf-8", "replace"), [], []) for page in found]
 
     async def detect(self, request: Request) -> Response:
