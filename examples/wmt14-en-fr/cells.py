@@ -27,6 +27,7 @@ class Choice:
     params: the parameters that translated, "last" or "best".
     domain: a second test set was held out of the training text; its files are called domain.*.
     orders: compare systems as the papers do.
+    seeds_of: the seeds of systems that have others than `seeds`.
     updates: to which all trainings were cut, for a test; empty: they were not.
     reasons: why a system was not run; a system without a reason was deselected by the user.
     table: key of the only table to make; empty: all.
@@ -42,6 +43,7 @@ class Choice:
     domain: bool = False
     orders: bool = False
     updates: str = ""
+    seeds_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -97,9 +99,10 @@ def reason_of(row: Mapping[str, Any], choice: Choice) -> str:
 
 
 def folders_of(row: Mapping[str, Any], choice: Choice) -> tuple[Path, ...]:
-    """Return one folder per seed, or one folder if seeds do not matter."""
+    """Return one folder per seed of the row's system, or one folder if seeds do not matter."""
     name = str(row.get("folder", ""))
-    names = dict.fromkeys(name.replace("{seed}", seed) for seed in choice.seeds)
+    seeds = choice.seeds_of.get(row["system"], choice.seeds)
+    names = dict.fromkeys(name.replace("{seed}", seed) for seed in seeds)
     return tuple(choice.work / folder_name for folder_name in names)
 
 
@@ -152,7 +155,7 @@ def models(choice: Choice) -> list[Path]:
         for name in [row.get("folder", ""), *row.get("needs", [])]:
             if name.startswith("smt/") or reason_of(row, choice):
                 continue
-            for folder in folders_of({"folder": name}, choice):
+            for folder in folders_of({**row, "folder": name}, choice):
                 folders.update((member, None) for member in members_of(folder))
     return list(folders)
 

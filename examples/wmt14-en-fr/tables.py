@@ -280,9 +280,11 @@ def head(size: str, choice: Choice) -> str:
             "Curves and samples are of *domain*.\n"
         )
     if len(choice.seeds) > 1:
+        single = sorted(name for name, seeds in choice.seeds_of.items() if len(seeds) == 1)
+        but = f"; {', '.join(single)}: of one" if single else ""
         text += (
             f"\nFigures are means over {len(choice.seeds)} trainings with different seeds, each in "
-            "brackets.\n"
+            f"brackets{but}.\n"
         )
     return text
 
@@ -303,6 +305,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--work", type=Path, required=True, metavar="DIR")
     parser.add_argument("--systems", required=True, metavar="'NAME ...'")
     parser.add_argument("--seeds", default="1", metavar="'N ...'")
+    parser.add_argument("--seeds-of", action="append", default=[], metavar="SYSTEM='N ...'")
     parser.add_argument("--beam", default="10", metavar="K")
     parser.add_argument("--params", default="last", choices=list(PARAMETERS))
     parser.add_argument("--size", default="paper", metavar="SIZE")
@@ -317,6 +320,8 @@ def main(arguments: list[str] | None = None) -> int:
     reasons = dict(reason.split("=", 1) for reason in options.reason)
     systems = frozenset(options.systems.split())
     seeds = tuple(options.seeds.split())
+    pairs = (one.split("=", 1) for one in options.seeds_of)
+    seeds_of = {system: tuple(some.split()) for system, some in pairs}
     choice = Choice(
         options.work,
         systems,
@@ -327,6 +332,7 @@ def main(arguments: list[str] | None = None) -> int:
         options.table,
         domain=bool(options.domain),
         updates=options.updates,
+        seeds_of=seeds_of,
         orders=options.size in orders.SIZES and not options.table,
     )
     unknown = systems - {row.get("system") for table in published() for row in table["rows"]}

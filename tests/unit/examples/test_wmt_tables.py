@@ -300,6 +300,18 @@ def test_the_papers_orders_say_in_how_many_seeds_they_hold(work: Path, night: ce
         assert ("The papers' orders" in (work / "results/tables.md").read_text()) == shown
 
 
+def test_a_system_may_have_seeds_of_its_own(work: Path, night: cells.Choice) -> None:
+    single = replace(night, seeds_of={"rnnenc-50": ("2",)})
+    assert work / "rnn/rnnenc-50.1" not in cells.models(single)
+    assert {work / f"rnn/{name}.2" for name in ("rnnenc-30", "rnnenc-50")} < {*cells.models(single)}
+    tables.write(single, work / "results", "night")
+    text = (work / "results/tables.md").read_text()
+    assert "means over 2 trainings" in text and "in brackets; rnnenc-50: of one." in text
+    assert record(work, "bahdanau-table-1", "RNNenc-50", "all")["seeds"] == [35.0]
+    assert record(work, "bahdanau-table-1", "RNNenc-30", "all")["seeds"] == [10.0, 12.0]
+    assert "35.00 and 32.00 (30.00 to 34.00): holds for all seeds" in text
+
+
 def test_the_list_has_the_files_of_the_domain_and_of_the_orders(
     work: Path, night: cells.Choice
 ) -> None:
