@@ -60,7 +60,11 @@ def share_of_letters(line: str) -> float:
 
 
 def width(line: str) -> int:
-    """Return a line's length in letters of an alphabet; an ideograph counts as three."""
+    """Return a line's length in letters of an alphabet; an ideograph counts as three.
+
+    Whitespace counts as one blank, and not at the ends.
+    """
+    line = " ".join(line.split())
     if not line.isascii():
         line = unicodedata.normalize("NFC", line)  # a syllable of hangul may be three characters
     return len(line) + (WIDE_CHARACTER - 1) * wide_characters(line)

@@ -79,6 +79,10 @@ def test_an_ideograph_is_as_wide_as_three_letters(ideographs: int, letters: int)
     assert width("中" * ideographs + "é" * letters) == width("abc" * ideographs + "e" * letters)
 
 
+def test_blanks_of_a_table_are_no_letters() -> None:
+    assert width(f"  --help{' ' * 40}help\n") == width("--help help")
+
+
 @pytest.mark.parametrize("pair", GOOD)
 def test_safe_rules_keep_good_pairs(pair: tuple[str, str, str, str]) -> None:
     assert broken_rule(lines(*pair), SAFE) is None
