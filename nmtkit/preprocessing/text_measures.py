@@ -35,6 +35,9 @@ _ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}|#\d{1,7}|#x[0-9A-Fa-f]{1,6});")
 
 _ADDRESS = re.compile(r"(?:https?|ftp)://\S+|\bwww\.\S+|[\w.+-]{1,64}@[\w-]+\.[\w.-]+", re.I)
 
+_ARGUMENT_NUMBER = re.compile(r"%\d{1,2}\$")
+"""The number of an argument in a placeholder of C: `%1$s`."""
+
 
 class _Letters(dict[int, int | None]):
     """Removes, in `str.translate`, all characters but letters and the marks that belong to them."""
@@ -171,7 +174,8 @@ def share_of_common_digits(src: str, tgt: str) -> float:
 
     Digits of all scripts are equal. Counting digits, not numbers, makes `1,000.5`, `1.000,5` and
     `1 000,5` equal, and `1,2,3` and `1, 2, 3`. Return 1 if no side has more than two digits, which
-    one language may write as words, or if a side has numerals of Chinese.
+    one language may write as words, or if a side has numerals of Chinese. Numbers of arguments, as
+    in `%1$s`, are not counted: a translation has them where the order of arguments changes.
     """
     if not (has_digit(src) or has_digit(tgt)):
         return 1.0
@@ -183,6 +187,8 @@ def share_of_common_digits(src: str, tgt: str) -> float:
 
 
 def _digits(line: str) -> Counter[int]:
+    if "$" in line:
+        line = _ARGUMENT_NUMBER.sub("", line)
     return Counter(map(unicodedata.decimal, filter(str.isdecimal, line)))
 
 

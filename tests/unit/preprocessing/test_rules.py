@@ -83,6 +83,16 @@ def test_blanks_of_a_table_are_no_letters() -> None:
     assert width(f"  --help{' ' * 40}help\n") == width("--help help")
 
 
+@pytest.mark.parametrize(
+    ("name", "pair"),
+    [
+        ("digits", ("Cannot open '%s' in %s on line %d", "In %2$s, Zeile %3$d: '%1$s' fehlt")),
+    ],
+)
+def test_strict_rules_keep_messages_of_programs(name: str, pair: tuple[str, str]) -> None:
+    assert broken_rule(lines("en", "zh", *pair), {name: RULES[name].default}) is None
+
+
 @pytest.mark.parametrize("pair", GOOD)
 def test_safe_rules_keep_good_pairs(pair: tuple[str, str, str, str]) -> None:
     assert broken_rule(lines(*pair), SAFE) is None
