@@ -18,7 +18,7 @@ from nmtkit.documents.document import (
     syntax_of,
 )
 from nmtkit.documents.encoding import LINE, decode, newline_of
-from nmtkit.documents.po_strings import quote, unescape, wrap_again
+from nmtkit.documents.po_strings import quote, unescape, with_argument_numbers, wrap_again
 from nmtkit.errors import DataError
 from nmtkit.text.sentences import Lines
 
@@ -31,6 +31,7 @@ _CHARSET = re.compile(rb"charset=([\w.:-]{1,40})")
 _PLURALS = re.compile(r"nplurals\s*=\s*([0-9]{1,2})\s*;\s*plural\s*=\s*([^;\n]+)")
 _MARKER = re.compile(r"^X-Accelerator-Marker:\s*(\S)", re.MULTILINE)
 _LANGUAGE = re.compile(r"^Language:[ \t]*([A-Za-z]{2,3})(?![A-Za-z])", re.MULTILINE)
+_NUMBERED_ARGUMENTS = frozenset(("c-format", "objc-format", "php-format"))
 _LONGEST = 85
 """Columns of a line that no tool writes if it divides strings; most divide at 80."""
 
@@ -55,6 +56,7 @@ class _Entry:
     flag_place: int = -1  # where a line of flags belongs
     is_fuzzy: bool = False
     is_unwrapped: bool = False  # flag no-wrap
+    has_arguments: bool = False  # flag c-format or one whose arguments may be numbered alike
     strings: dict[str, _String] = field(default_factory=dict)
 
     @property
@@ -144,6 +146,7 @@ class _Parser:
             entry.flags.append((start, end))
             entry.is_fuzzy |= "fuzzy" in _flags(line)
             entry.is_unwrapped |= "no-wrap" in _flags(line)
+            entry.has_arguments |= not _NUMBERED_ARGUMENTS.isdisjoint(_flags(line))
         if entry.flag_place < 0 and line.startswith("#|"):
             entry.flag_place = start
 
@@ -249,6 +252,8 @@ class _Writer:
 
         def write(translation: str, inner: Sequence[Edit]) -> Iterable[Edit]:
             translation = _with_line_ends(translation, source)
+            if entry.has_arguments:
+                translation = with_argument_numbers(source, translation)
             target = entry.strings.get(keyword)
             if not translation.strip():
                 return
