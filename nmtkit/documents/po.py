@@ -22,6 +22,9 @@ from nmtkit.documents.po_strings import quote, unescape, with_argument_numbers, 
 from nmtkit.errors import DataError
 from nmtkit.text.sentences import Lines
 
+_COMPILED = (b"\xde\x12\x04\x95", b"\x95\x04\x12\xde")
+"""How a file of msgfmt begins."""
+
 MAX_FORMS = 10
 """Plural forms that a language may have."""
 
@@ -83,6 +86,8 @@ def parse_po(data: bytes, name: str, options: DocumentOptions) -> Document:
 
     :raises DataError: a line belongs to no entry, or the encoding cannot be read.
     """
+    if data.startswith(_COMPILED):
+        raise DataError(f"{name}: a compiled catalog; 'msgunfmt' makes a PO file of it")
     found = _CHARSET.search(data)
     declared = found[1].decode() if found and found[1].upper() != b"CHARSET" else None
     text, encoding = decode(data, name, declared)

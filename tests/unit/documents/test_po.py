@@ -305,3 +305,9 @@ def test_arguments_are_numbered_where_the_language_can_read_it(flag: str, expect
     entry = f'{HEADER}\n#, {flag}-format\nmsgid "line %d %s"\nmsgstr ""\n'
     moved = {"line": "", "%": "%", "d": "s", "s": "d"}
     assert expected in translated(entry, "po", lambda word: moved.get(word, word)).data.decode()
+
+
+@pytest.mark.parametrize("magic", [0x950412DE, 0xDE120495])
+def test_a_compiled_catalog_is_refused_with_the_tool_that_reads_it(magic: int) -> None:
+    with pytest.raises(DataError, match="msgunfmt"):
+        translated(magic.to_bytes(4, "little") + bytes(24), "po")
