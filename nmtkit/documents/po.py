@@ -59,7 +59,7 @@ class _Entry:
     flag_place: int = -1  # where a line of flags belongs
     is_fuzzy: bool = False
     is_unwrapped: bool = False  # flag no-wrap
-    has_arguments: bool = False  # flag c-format or one whose arguments may be numbered alike
+    has_arguments: bool = False  # flag c-format, or another of numbered arguments
     strings: dict[str, _String] = field(default_factory=dict)
 
     @property
