@@ -1,4 +1,4 @@
-"""Accelerator keys in texts of menus and buttons: `_File`, `&File`, `~File`.
+"""Accelerator keys in texts of menus and buttons: `_File`, `&File`, `~File`, `ファイル(_F)`.
 
 The sign goes before the translation is made, and stands in it again once: before the same letter
 if the translation has it, else before its first one, or with the letter in brackets at the end, as
@@ -23,6 +23,8 @@ MAX_WORDS = 8
 
 _TAG = re.compile(r"<[^<>]*>")
 _ENDING = re.compile(r"(?:\.{3}|…|[:：])?\s*\Z")
+_UNCASED_KEYS = re.compile("[\u05d0-\u05ea\u0620-\u064a\u066e-\u06d3\u0e01-\u0e30\u0e40-\u0e44]")
+"""Letters without capitals that keyboards have as keys: Hebrew, Arabic, Thai."""
 
 
 class Accelerator(NamedTuple):
@@ -38,10 +40,21 @@ def remove_accelerator(text: str, signs: Sequence[str]) -> tuple[str, Accelerato
         return text, None
     for sign in signs:
         is_entity = re.search(rf"{sign if sign[0] == '&' else '&'}#?\w+;", text)
-        if not is_entity and text.count(sign) == 1 and (found := _key(text, sign)):
+        if is_entity or text.count(sign) != 1:
+            continue
+        if found := _key_in_brackets(text, sign):
+            return text[: found.start()] + text[found.end() :], Accelerator(sign, found[1])
+        if found := _key(text, sign):
             text = text[: found.start()] + text[found.start(1) :]
             return text, Accelerator(sign, found[1])
     return text, None
+
+
+def _key_in_brackets(text: str, sign: str) -> re.Match[str] | None:
+    """Return where a key stands in brackets behind a text."""
+    found = re.search(rf"(?<!\s)\s*[(（]{re.escape(sign)}(\w)[)）]", text)
+    is_last = found and _ENDING.match(text, found.end()) and text[: found.start()].strip()
+    return found if is_last else None
 
 
 def _key(text: str, sign: str) -> re.Match[str] | None:
@@ -70,10 +83,14 @@ def put_accelerator(text: str, accelerator: Accelerator) -> str:
     ]
     same = [index for index in free if text[index].casefold() == letter.casefold()]
     beginnings = [index for index in same if not text[index - 1 : index].isalnum()]
-    latin = [index for index in free if text[index].isascii() or is_cased(text[index])]
-    for indices in (beginnings, same, latin):
+    keys = [index for index in free if _is_on_keyboards(text[index])]
+    for indices in (beginnings, same, keys):
         if indices:
             return f"{text[: indices[0]]}{sign}{text[indices[0] :]}"
     ending = _ENDING.search(text)
     position = ending.start() if ending else len(text)
-    return f"{text[:position]}({sign}{letter.upper()}){text[position:]}"
+    return f"{text[:position]}({sign}{letter.title()}){text[position:]}"
+
+
+def _is_on_keyboards(letter: str) -> bool:
+    return letter.isascii() or is_cased(letter) or _UNCASED_KEYS.match(letter) is not None

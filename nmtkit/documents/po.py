@@ -18,9 +18,12 @@ from nmtkit.documents.document import (
     syntax_of,
 )
 from nmtkit.documents.encoding import LINE, decode, newline_of
-from nmtkit.documents.po_strings import quote, unescape, wrap_again
+from nmtkit.documents.po_strings import quote, unescape, with_argument_numbers, wrap_again
 from nmtkit.errors import DataError
 from nmtkit.text.sentences import Lines
+
+_COMPILED = (b"\xde\x12\x04\x95", b"\x95\x04\x12\xde")
+"""How a file of msgfmt begins."""
 
 MAX_FORMS = 10
 """Plural forms that a language may have."""
@@ -31,6 +34,7 @@ _CHARSET = re.compile(rb"charset=([\w.:-]{1,40})")
 _PLURALS = re.compile(r"nplurals\s*=\s*([0-9]{1,2})\s*;\s*plural\s*=\s*([^;\n]+)")
 _MARKER = re.compile(r"^X-Accelerator-Marker:\s*(\S)", re.MULTILINE)
 _LANGUAGE = re.compile(r"^Language:[ \t]*([A-Za-z]{2,3})(?![A-Za-z])", re.MULTILINE)
+_NUMBERED_ARGUMENTS = frozenset(("c-format", "objc-format", "php-format"))
 _LONGEST = 85
 """Columns of a line that no tool writes if it divides strings; most divide at 80."""
 
@@ -55,6 +59,7 @@ class _Entry:
     flag_place: int = -1  # where a line of flags belongs
     is_fuzzy: bool = False
     is_unwrapped: bool = False  # flag no-wrap
+    has_arguments: bool = False  # flag c-format, or another of numbered arguments
     strings: dict[str, _String] = field(default_factory=dict)
 
     @property
@@ -81,6 +86,8 @@ def parse_po(data: bytes, name: str, options: DocumentOptions) -> Document:
 
     :raises DataError: a line belongs to no entry, or the encoding cannot be read.
     """
+    if data.startswith(_COMPILED):
+        raise DataError(f"{name}: a compiled catalog; 'msgunfmt' makes a PO file of it")
     found = _CHARSET.search(data)
     declared = found[1].decode() if found and found[1].upper() != b"CHARSET" else None
     text, encoding = decode(data, name, declared)
@@ -144,6 +151,7 @@ class _Parser:
             entry.flags.append((start, end))
             entry.is_fuzzy |= "fuzzy" in _flags(line)
             entry.is_unwrapped |= "no-wrap" in _flags(line)
+            entry.has_arguments |= not _NUMBERED_ARGUMENTS.isdisjoint(_flags(line))
         if entry.flag_place < 0 and line.startswith("#|"):
             entry.flag_place = start
 
@@ -249,6 +257,8 @@ class _Writer:
 
         def write(translation: str, inner: Sequence[Edit]) -> Iterable[Edit]:
             translation = _with_line_ends(translation, source)
+            if entry.has_arguments:
+                translation = with_argument_numbers(source, translation)
             target = entry.strings.get(keyword)
             if not translation.strip():
                 return

@@ -1,6 +1,7 @@
 """Strings of PO files: escapes, and lines as gettext's tools break them."""
 
 import re
+from collections import defaultdict, deque
 
 from nmtkit.columns import columns
 from nmtkit.documents.encoding import LINE
@@ -16,6 +17,9 @@ _NAMES = {character: f"\\{name}" for name, character in _ESCAPES.items()}
 _NAMES |= {'"': '\\"', "\\": "\\\\"}
 _SPECIAL = re.compile(r'["\\\n\t\r\a\b\f\v]')
 _WORD = re.compile(r"\S*?(?<=\w)-(?=[^\W\d])|\S*\s+|\S+\Z")
+_CONVERSION = re.compile(
+    r"%(?:%|(?:\d+\$)?[-+#0 ']*+[\d*]*+(?:\.[\d*]*+)?(?:hh?|ll?|[zjtqL])?[a-zA-Z@])"
+)
 _WIDE = re.compile("[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60]")
 
 
@@ -121,3 +125,28 @@ def wrap_again(source: str, translation: str) -> str:
         lines[-1] += piece
         room -= columns(piece)
     return "\n".join(line.rstrip() for line in lines)
+
+
+def with_argument_numbers(source: str, translation: str) -> str:
+    """Return a translation whose conversions of C say which argument they print: `%2$s`.
+
+    They need it where they are in another order than in the source. If they differ in anything
+    else, or an argument is a width, the translation stays as it is.
+    """
+    wanted, found = _conversions(source), _conversions(translation)
+    is_moved = found != wanted and sorted(found) == sorted(wanted)
+    if not is_moved or any("$" in one or "*" in one for one in wanted):
+        return translation
+    numbers: defaultdict[str, deque[int]] = defaultdict(deque)
+    for number, conversion in enumerate(wanted, start=1):
+        numbers[conversion].append(number)
+
+    def numbered(conversion: re.Match[str]) -> str:
+        text = conversion[0]
+        return text if text == "%%" else f"%{numbers[text].popleft()}${text[1:]}"
+
+    return _CONVERSION.sub(numbered, translation)
+
+
+def _conversions(text: str) -> list[str]:
+    return [found for found in _CONVERSION.findall(text) if found != "%%"]

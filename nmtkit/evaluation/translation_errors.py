@@ -7,6 +7,7 @@ may lack words of the reference, so counts compare systems rather than judge a s
 
 import math
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -50,7 +51,7 @@ MAX_PERIOD = 8
 """Longest sequence of words, in words, whose immediate repetition is found."""
 
 NORMAL_QUANTILE = 1.959964  # of 95 % intervals
-_NUMBER = re.compile(r"\d+(?:[.,:’'\u00a0\u202f]\d+| \d{3}(?!\d))*")
+_NUMBER = re.compile(r"\d+(?:[.,:’'\u00a0\u202f\u066b\u066c]\d+| \d{3}(?!\d))*")
 
 
 @dataclass(frozen=True)
@@ -240,9 +241,12 @@ def _is_name(word: str) -> bool:
 
 
 def _numbers(words: Sequence[str]) -> Counter[str]:
-    """Return the numbers of a text by their digits, as separators differ between languages."""
+    """Return the numbers of a text by their digits, as separators and scripts of digits differ."""
     found = _NUMBER.findall(" ".join(words))
-    return Counter(re.sub(r"\D", "", number) for number in found)
+    return Counter(
+        "".join(str(unicodedata.decimal(sign)) for sign in number if sign.isdecimal())
+        for number in found
+    )
 
 
 def error_counts(

@@ -21,6 +21,13 @@ _TAG = re.compile(
     re.IGNORECASE,
 )
 
+_LOCALE = re.compile(
+    r"(?P<language>[a-z]{2,3})(?P<region>_[a-z]{2})?(\.[\w-]+)?(@(?P<modifier>\w+))?", re.IGNORECASE
+)
+"""A language as POSIX and gettext write it: `pt_BR.UTF-8`, `sr@latin`."""
+
+_SCRIPTS_OF_MODIFIERS = {"latin": "Latn", "latn": "Latn", "cyrillic": "Cyrl", "devanagari": "Deva"}
+
 _PRIVATE = re.compile("q[a-t][a-z]")
 """Codes that ISO 639 leaves to everyone."""
 
@@ -39,8 +46,9 @@ _OTHER_NAMES = {
     "turkce": "tr", "čeština": "cs", "íslenska": "is", "ελληνικά": "el", "русский": "ru",
     "български": "bg", "српски": "sr", "українська": "uk", "עברית": "he", "العربية": "ar",
     "فارسی": "fa", "हिन्दी": "hi", "ไทย": "th", "中文": "zh", "汉语": "zh", "日本語": "ja",
-    "한국어": "ko", "at": "de", "cn": "zh", "cz": "cs", "dk": "da", "gb": "en",
-    "gr": "el", "jp": "ja", "tw": "zh-Hant", "ua": "uk", "us": "en", "vn": "vi",
+    "한국어": "ko", "bangla": "bn", "at": "de", "cn": "zh", "cz": "cs", "dk": "da",
+    "gb": "en", "gr": "el", "jp": "ja", "mo": "ro", "sh": "sr", "tw": "zh-Hant", "ua": "uk",
+    "us": "en", "vn": "vi",
 }  # fmt: skip
 """Names that ISO 639 does not list, and codes of countries, by which people look for a language."""
 
@@ -134,7 +142,7 @@ def _suggestion(tag: str, option: str) -> str:
     from iso639.exceptions import DeprecatedLanguageValue, InvalidLanguageValue
 
     name = " ".join(tag.replace("_", " ").replace("-", " ").split()).lower()
-    code: str | None = _OTHER_NAMES.get(name)
+    code: str | None = _OTHER_NAMES.get(name) or _tag_of_locale(tag)
     if code is None and len(name) > 3:
         try:
             code = _code(Lang(name.title()).pt3)
@@ -145,6 +153,17 @@ def _suggestion(tag: str, option: str) -> str:
     return f"did you mean {option} {code}?" if code else f"give {_EXAMPLES}"
 
 
+def _tag_of_locale(name: str) -> str | None:
+    """Return the tag that means what a name of POSIX means: `sr-Latn` for `sr_RS@latin`."""
+    locale = _LOCALE.fullmatch(name)
+    code = locale and _code(locale["language"].lower())
+    if not locale or not code:
+        return None
+    script = _SCRIPTS_OF_MODIFIERS.get((locale["modifier"] or "").lower(), "")
+    region = (locale["region"] or "").replace("_", "-").upper()
+    return f"{code}-{script}" if script else f"{code}{region}"
+
+
 def _replacement(language: str) -> str | None:
     """Return the code that has replaced a withdrawn one."""
     from iso639 import Lang
@@ -153,7 +172,7 @@ def _replacement(language: str) -> str | None:
     try:
         Lang(language)
     except DeprecatedLanguageValue as error:
-        return _code(error.change_to)
+        return _code(error.change_to) or _OTHER_NAMES.get(language)
     except InvalidLanguageValue:
         return _OTHER_NAMES.get(language)
     return None

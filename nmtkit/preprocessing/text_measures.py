@@ -23,17 +23,28 @@ _DOUBLE_ENCODED = re.compile(
 
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ufdd0-\ufdef\ufffe\uffff]")
 
-_LONG_WORD = re.compile(
-    r"[^\s\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u2e80-\ud7ff\uf900-\ufaff"
-    r"\uff00-\uffef\U00020000-\U0003ffff]+"
+_NOT_IN_WORD = (
+    r"\s\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u2e80-\ud7ff\uf900-\ufaff"
+    r"\uff00-\uffef\U00020000-\U0003ffff"
 )
+"""Whitespace, and letters and signs beside which other text may stand without a blank."""
+
+_LONG_WORD = re.compile(f"[^{_NOT_IN_WORD}]+")
 
 _HAN_NUMERALS = re.compile("[〇一二三四五六七八九十百千万億亿两兩]")
 
 _TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9]{0,15})(?:\s[^<>]{0,1000})?/?>")
 _ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}|#\d{1,7}|#x[0-9A-Fa-f]{1,6});")
 
-_ADDRESS = re.compile(r"(?:https?|ftp)://\S+|\bwww\.\S+|[\w.+-]{1,64}@[\w-]+\.[\w.-]+", re.I)
+_SPACED = r"0-9A-Za-z_\u00c0-\u0dff\u10a0-\u167f\u1e00-\u1fff"
+_ADDRESS = re.compile(
+    rf"(?i:(?:https?|ftp)://|www\.(?<![{_SPACED}]www\.))[^{_NOT_IN_WORD}]+"
+    rf"|[{_SPACED}.+-]{{1,64}}@[{_SPACED}-]+\.[{_SPACED}.-]+"
+)
+"""A URL or e-mail address, which ends where text goes on without a blank in another script."""
+
+_ARGUMENT_NUMBER = re.compile(r"%\d{1,2}\$")
+"""The number of an argument in a placeholder of C: `%1$s`."""
 
 
 class _Letters(dict[int, int | None]):
@@ -60,7 +71,11 @@ def share_of_letters(line: str) -> float:
 
 
 def width(line: str) -> int:
-    """Return a line's length in letters of an alphabet; an ideograph counts as three."""
+    """Return a line's length in letters of an alphabet; an ideograph counts as three.
+
+    Whitespace counts as one blank, and not at the ends.
+    """
+    line = " ".join(line.split())
     if not line.isascii():
         line = unicodedata.normalize("NFC", line)  # a syllable of hangul may be three characters
     return len(line) + (WIDE_CHARACTER - 1) * wide_characters(line)
@@ -167,7 +182,8 @@ def share_of_common_digits(src: str, tgt: str) -> float:
 
     Digits of all scripts are equal. Counting digits, not numbers, makes `1,000.5`, `1.000,5` and
     `1 000,5` equal, and `1,2,3` and `1, 2, 3`. Return 1 if no side has more than two digits, which
-    one language may write as words, or if a side has numerals of Chinese.
+    one language may write as words, or if a side has numerals of Chinese. Numbers of arguments, as
+    in `%1$s`, are not counted: a translation has them where the order of arguments changes.
     """
     if not (has_digit(src) or has_digit(tgt)):
         return 1.0
@@ -179,6 +195,8 @@ def share_of_common_digits(src: str, tgt: str) -> float:
 
 
 def _digits(line: str) -> Counter[int]:
+    if "$" in line:
+        line = _ARGUMENT_NUMBER.sub("", line)
     return Counter(map(unicodedata.decimal, filter(str.isdecimal, line)))
 
 
@@ -201,6 +219,9 @@ def _markup(line: str) -> Counter[str]:
 
 
 def letters_beside_addresses(line: str) -> float:
-    """Return the number of letters outside of URLs and e-mail addresses; infinity without any."""
+    """Return the number of letters outside of URLs and e-mail addresses; infinity without any.
+
+    An ideograph counts as three.
+    """
     rest, count = _ADDRESS.subn(" ", line)
-    return letters(rest) if count else math.inf
+    return letters(rest) + (WIDE_CHARACTER - 1) * wide_characters(rest) if count else math.inf

@@ -62,7 +62,9 @@ _ABBREVIATIONS: dict[str, tuple[str, str]] = {
         "arch avv dott dott.ssa geom ing prof prof.ssa rag sig sig.na sig.ra sigg",
         "art cap fig n pag pagg vol",
     ),
+    "ka": ("აკად იხ მაგ პროფ", "გვ სურ"),
     "kk": ("акад ауд доц ж жж инж көш қ обл проф Ген", "б тел"),
+    "km": ("ឧ", ""),
     "lt": (
         "adm arkiv gyv jaun kard par past prad sud šv vert vysk",
         "lent lyg pab pastr psl pun vnt",

@@ -53,8 +53,18 @@ _DATE = (
 """A date; at least one of its parts is no conversion of C."""
 
 _QT_NUMBER = r"(?<![\w%])%(?:n|L?[1-9][0-9]?)(?![\w$])(?![.,][0-9])"
-_PERCENT_IN_WORD = rf"(?<![\d%]){CONVERSION}(?![\d_]|[^\W\d_]{{2}})"
-"""Also beside a letter, as in `v%s`, `%dx%d`, `%s%s`. Models tokenize only what stands alone."""
+_ARGUMENT = r"\*(?:\d{1,2}\$)?"
+_SIZED_BY_ARGUMENT = (
+    rf"%(?:\d{{1,2}}\$)?[-+#0]*(?:{_ARGUMENT}(?:\.\d+)?|(?:\d+|{_ARGUMENT})?\.{_ARGUMENT})"
+    r"(?:hh?|ll?|[zjtqL])?[diouxXeEfFgGcs]"
+)
+"""A conversion of C whose width or precision is an argument: `%.*s`, `%1$*2$d`."""
+
+_PERCENT_IN_WORD = (
+    rf"(?:(?<!%)%%|(?<![\d%]))(?:{CONVERSION}|{_SIZED_BY_ARGUMENT})(?![\d_]|[^\W\d_]{{2}})"
+)
+"""Also beside a letter or the percent sign of C, as in `v%s`, `%dx%d`, `%s%s`, `%%%d`. Models
+tokenize only what stands alone."""
 
 _SPACED = "\x00-\u0dff\u1e00-\u1fff"
 """Where scripts have blanks between words: up to Sinhala, and more of Latin and Greek. Korean has

@@ -76,6 +76,7 @@ _MONTH_AND_DAY = re.compile(r"\s+[0-9]{1,2}\.\s+[0-9]{1,2}\b")
 _ENDED_LINE = re.compile(
     rf"(?!…)[{SENTENCE_SIGNS}{UNSPACED_SIGNS}{WIDE_STOP}:：][{DIRECTION_MARKS}]*\Z"
 )
+_LETTER_OF_INDIA = re.compile("[\u0900-\u0dff]{1,3}")
 _LETTER_NAME = re.compile(" LETTER |THAI CHARACTER ")
 _VISIBLE = re.compile(rf"[^{DIRECTION_MARKS}]")
 _QUOTE = re.compile(rf"[^*_{DIRECTION_MARKS}\s]")
@@ -257,8 +258,12 @@ def _is_initial(word: str) -> bool:
 
 
 def _is_dotted_letter(word: str) -> bool:
-    """Return whether a word may be a part of initials, or of an abbreviation: `J.-P.`, `พ.ศ.`."""
-    return len(word) == 1 and word.isalpha() and not is_small(word)
+    """Return whether a word may be a part of initials, or of an abbreviation: `J.-P.`, `พ.ศ.`.
+
+    In scripts of India it may be the name of a Latin letter: `আই.এস.ও.` is ISO.
+    """
+    is_letter = len(word) == 1 and word.isalpha() and not is_small(word)
+    return is_letter or _LETTER_OF_INDIA.fullmatch(word) is not None
 
 
 def _following_letter(text: str, position: int) -> str:

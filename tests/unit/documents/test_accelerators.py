@@ -19,6 +19,10 @@ from nmtkit.documents.accelerators import (
         ("Save &As...", "Save As...", ("&", "A")),
         ("~Open", "Open", ("~", "O")),
         ("&Open %s", "Open %s", ("&", "O")),
+        ("ファイル(&F)...", "ファイル...", ("&", "F")),
+        ("रंग नामः (_n)", "रंग नामः", ("_", "n")),
+        ("颜色名称（_N）：", "颜色名称：", ("_", "N")),
+        ("(_N)", "(N)", ("_", "N")),
     ],
 )
 def test_signs_are_taken_out(text: str, plain: str, accelerator: tuple[str, str]) -> None:
@@ -61,6 +65,10 @@ def test_only_the_signs_of_the_file_count() -> None:
         ("%s öffnen", "S", "%s _öffnen"),
         ("<b>bad</b> bold", "b", "<b>_bad</b> bold"),
         ("", "x", "(_X)"),
+        ("פתח קובץ…", "F", "_פתח קובץ…"),
+        ("اسم اللون:", "N", "_اسم اللون:"),
+        ("เปิดแฟ้ม", "O", "_เปิดแฟ้ม"),
+        ("開く", "ფ", "開く(_ფ)"),
     ],
 )
 def test_the_sign_comes_back_once_at_a_letter(text: str, letter: str, expected: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmtkit.documents.po_strings import escape, quote, unescape
+from nmtkit.documents.po_strings import escape, quote, unescape, with_argument_numbers
 from nmtkit.errors import DataError
 from tests.unit.documents.stand_ins import copied, translated
 
@@ -280,3 +280,34 @@ def test_another_language_in_the_header_is_reported(language: str, expected: lis
     assert translated(text, "po", copied).warnings == [
         (1, f"the target language is {tag}, but the model translates into fr") for tag in expected
     ]
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "expected"),
+    [
+        ("line %d of %s", "%s, line %d", "%2$s, line %1$d"),
+        ("%s (%5.1f%%) of %s", "%5.1f%% of %s: %s", "%2$5.1f%% of %1$s: %3$s"),
+        ("%s to %s", "%s to %s", "%s to %s"),
+        ("%d of %s", "%s", "%s"),
+        ("%.*s: %d", "%d: %.*s", "%d: %.*s"),
+        ("%2$s %1$d", "%1$d %2$s", "%1$d %2$s"),
+        ("%d of %s", "50 % o %d", "50 % o %d"),
+    ],
+)
+def test_conversions_that_change_their_order_are_numbered(
+    source: str, translation: str, expected: str
+) -> None:
+    assert with_argument_numbers(source, translation) == expected
+
+
+@pytest.mark.parametrize(("flag", "expected"), [("c", "%2$s %1$d"), ("python", "%s %d")])
+def test_arguments_are_numbered_where_the_language_can_read_it(flag: str, expected: str) -> None:
+    entry = f'{HEADER}\n#, {flag}-format\nmsgid "line %d %s"\nmsgstr ""\n'
+    moved = {"line": "", "%": "%", "d": "s", "s": "d"}
+    assert expected in translated(entry, "po", lambda word: moved.get(word, word)).data.decode()
+
+
+@pytest.mark.parametrize("magic", [0x950412DE, 0xDE120495])
+def test_a_compiled_catalog_is_refused_with_the_tool_that_reads_it(magic: int) -> None:
+    with pytest.raises(DataError, match="msgunfmt"):
+        translated(magic.to_bytes(4, "little") + bytes(24), "po")

@@ -38,6 +38,8 @@ def kinds(source, reference, translation, **options):
         ("in 1,200 days", "en 1 200 jours", "en 1.200 jours", set()),
         ("in 12 days", "en 12 jours", "en 13 jours", {"differs"}),
         ("in 3 days", "en trois jours", "en trois jours", set()),
+        ("in 1,012 days", "১,০১২ দিনে", "দিনে", {"missing", "differs"}),
+        ("in 1,012 days", "في ١٬٠١٢ يوم", "في 1012 يوم", set()),
         ("he saw Paris", "il a vu Paris", "il a vu Rome", {"differs"}),
         ("in London", "à Londres", "à Londres", set()),  # names that are translated
         ("a cat", "un chat", "un <unk>", {"unknown"}),

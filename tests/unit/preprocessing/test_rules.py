@@ -79,6 +79,23 @@ def test_an_ideograph_is_as_wide_as_three_letters(ideographs: int, letters: int)
     assert width("中" * ideographs + "é" * letters) == width("abc" * ideographs + "e" * letters)
 
 
+def test_blanks_of_a_table_are_no_letters() -> None:
+    assert width(f"  --help{' ' * 40}help\n") == width("--help help")
+
+
+@pytest.mark.parametrize(
+    ("name", "pair"),
+    [
+        ("digits", ("Cannot open '%s' in %s on line %d", "In %2$s, Zeile %3$d: '%1$s' fehlt")),
+        ("address", ("Report bugs to <bug-make@gnu.org>", "報告錯誤到<bug-make@gnu.org>")),
+        ("address", ("See www.gnu.org for other things", "請看www.gnu.org的網頁")),
+        ("address", ("Read https://gnu.org/a.html first of all", "先讀https://gnu.org/a.html再繼續")),
+    ],
+)
+def test_strict_rules_keep_messages_of_programs(name: str, pair: tuple[str, str]) -> None:
+    assert broken_rule(lines("en", "zh", *pair), {name: RULES[name].default}) is None
+
+
 @pytest.mark.parametrize("pair", GOOD)
 def test_safe_rules_keep_good_pairs(pair: tuple[str, str, str, str]) -> None:
     assert broken_rule(lines(*pair), SAFE) is None

@@ -5,9 +5,11 @@ import re
 
 import pytest
 
+from nmtkit.preprocessing.scripts import scripts_of
 from nmtkit.report import page
 from nmtkit.report.model_report import ModelReport
 from nmtkit.report.page import render_page
+from nmtkit.report.page_resources import page_style
 from nmtkit.report.sentences import pack_sentences
 from tests.unit.report.reports import large_report
 
@@ -45,3 +47,10 @@ def test_a_page_has_room_for_its_note(built_report: ModelReport) -> None:
     packed = pack_sentences(built_report, 100)
     assert len(packed.left_out) == 4
     assert len(page._left_out_note(packed).encode()) <= page.MAX_NOTE_BYTES / 2
+
+
+def test_languages_that_are_only_written_from_right_to_left_have_that_direction() -> None:
+    right_to_left = {"Arabic", "Hebrew", "Syriac", "Thaana", "Nko"}
+    codes = re.findall(r":lang\((\w+)\)", page_style())
+    assert {"ar", "fa", "he", "ur", "yi"} <= set(codes)
+    assert all(right_to_left.issuperset(scripts_of(code)) for code in codes)

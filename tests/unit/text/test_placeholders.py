@@ -9,7 +9,8 @@ from nmtkit.text.placeholders import PLACEHOLDER_PATTERN
     ("text", "expected"),
     [("v%s", ["%s"]), ("%dx%d", ["%d", "%d"]), ("%s%s", ["%s", "%s"]), ("%ds", ["%d"])]
     + [("100%sure", []), ("%description", []), ("100 %d", ["%d"]), ("50% By", []), ("5%A", [])]
-    + [("%H, %lu", ["%H", "%lu"]), ("%s/%d", ["%s", "%d"])],
+    + [("%H, %lu", ["%H", "%lu"]), ("%s/%d", ["%s", "%d"])]
+    + [("%d%%%s", ["%d", "%%%s"]), ("“%%%c”", ["%%%c"]), ("%%d", ["%%"])],
 )
 def test_placeholders_beside_letters_are_found(text: str, expected: list[str]) -> None:
     assert PLACEHOLDER_PATTERN.findall(text) == expected
@@ -21,6 +22,7 @@ def test_placeholders_beside_letters_are_found(text: str, expected: list[str]) -
         "{{ user.name }}", "{{#if x}}", "{{/if}}", "{{> part}}", "{{ 'a' | translate }}",
         "{% if a %}", "%{count}", "#{user.name}", "%<total>d", "{0,10:N2}", "{name!r:>10}",
         "{0:%Y-%m-%d}", "{:?}", "{0,-5}", "${VAR:-no value}", "%'d", "%hu", "%zu", "%lld", "%n",
+        "%.*s", "%-*.*s", "%.*ls", "%1$*2$d", "%3$.*2$s",
         "%L1", "%2", "%10", "%1$@", "{n, number, percent}", "{d, date}", "%Y", "%-d", "%OB",
         "%Y-%m-%d", "%Y%m%d", "%H:%M:%S", "%d/%m/%y", "###SITENAME###",
         "{count, plural, =0 {none} one {# file in {{dir}}} other {# files in {dir}}}",
