@@ -60,7 +60,7 @@ class Tests:
     def bleus(self, translator: Translator) -> Bleus:
         """Return the BLEU of both."""
         new, old = (
-            self.judge.bleu(s, [best[0].text for best in translator.translate(s.sources)])
+            self.judge.score(s, [best[0].text for best in translator.translate(s.sources)])
             for s in self.sets
         )
         return new, old

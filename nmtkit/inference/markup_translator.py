@@ -302,7 +302,7 @@ def read_patterns(sources: Iterable[str], placeholders: bool = False) -> list[re
     """Return the patterns of protected text.
 
     :param sources: "placeholders", or files with a regular expression on each line; empty lines
-        and those that begin with # are none.
+        and those that begin with # and a blank are none.
     :param placeholders: have the placeholders in any case.
     :raises DataError: a file cannot be read, or a line is not a regular expression.
     """
@@ -317,7 +317,7 @@ def read_patterns(sources: Iterable[str], placeholders: bool = False) -> list[re
                 f" '{PLACEHOLDERS_SOURCE}'"
             )
         for number, line in enumerate(read_lines(source), start=1):
-            if line.strip() and not line.startswith("#"):
+            if line.strip() and not line.startswith("# "):
                 try:
                     patterns.append(re.compile(line))
                 except re.error as error:

@@ -115,7 +115,7 @@ class Engine:
 
     @property
     def jobs(self) -> int:
-        """Requests at work or waiting."""
+        """Texts and files at work or waiting; a request may have many texts."""
         return len(self._jobs) + self._files.requests
 
     @property

@@ -21,7 +21,7 @@ from pathlib import Path
 from socket import CMSG_SPACE, SCM_RIGHTS, SOL_SOCKET, socket
 from typing import Any
 
-from nmtkit.errors import NmtkitError
+from nmtkit.errors import ModelError, NmtkitError
 
 WARM_UP = ("1 2 3", "A line, to warm up.")
 """Lines that are translated before the model is ready, to fill its caches."""
@@ -109,9 +109,10 @@ class Commands:
 class ModelHost:
     """A loaded model and its workers.
 
-    :param settings: `folders`, `glossaries` (name -> file), `device`, `fast`, `params`.
+    :param settings: `folders`, `glossaries` (name -> file), `device`, `fast`, `params`, and the
+        `languages` of the models that were loaded from these folders before, or None.
     :param commands: those of the server.
-    :raises NmtkitError: the model or a glossary cannot be loaded.
+    :raises NmtkitError: the model or a glossary cannot be loaded, or the model is of another pair.
     """
 
     def __init__(self, settings: Mapping[str, Any], commands: Commands) -> None:
@@ -126,6 +127,9 @@ class ModelHost:
         started = time.perf_counter()
         folders: Sequence[str] = settings["folders"]
         ensemble = Ensemble.load(folders, settings["device"], settings["params"])
+        texts = [member.config.text for member in ensemble.members]
+        self._languages = [[text.src_language, text.tgt_language] for text in texts]
+        check_languages(folders, self._languages, settings["languages"])
         if settings["fast"]:
             from nmtkit.inference.fast import fast_translator
 
@@ -152,6 +156,7 @@ class ModelHost:
             "parameters": sum(p.numel() for model in models for p in model.parameters()),
             "seconds": round(self._seconds, 3),
             "forks": self._forks,
+            "languages": self._languages,
         }
 
     def run(self) -> None:
@@ -181,6 +186,26 @@ class ModelHost:
         else:
             run = functools.partial(run_worker, self._translator, connection, lambda: None)
             threading.Thread(target=run, daemon=True).start()
+
+
+def check_languages(
+    folders: Sequence[str],
+    languages: Sequence[Sequence[str]],
+    earlier: Sequence[Sequence[str]] | None,
+) -> None:
+    """Refuse models that have taken the place of models of other languages.
+
+    :param folders: of the models.
+    :param languages: source and target language of each; "" where a model does not name it.
+    :param earlier: those of the models that were there before; None: there were none.
+    :raises ModelError: a model is of another pair than the one before.
+    """
+    for folder, new, old in zip(folders, languages, earlier or languages, strict=True):
+        if new != old and all(new) and all(old):
+            raise ModelError(
+                f"{folder}: translates {new[0]} into {new[1]}, but is served for {old[0]} into"
+                f" {old[1]}; put a model of this pair there, or start the server again"
+            )
 
 
 def _read_glossaries(files: Mapping[str, str], ensemble: Any) -> dict[str, Any]:

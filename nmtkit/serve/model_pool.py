@@ -116,6 +116,7 @@ class ServedModel:
         self._settings, self._journal = settings, journal
         self._loading: asyncio.Task[None] | None = None
         self._seen: object = None
+        self._languages: object = None
         self._ending: set[asyncio.Task[None]] = set()
 
     @property
@@ -187,6 +188,7 @@ class ServedModel:
             raise ModelError(str(error)) from error
         self.failure = None
         self.loads += 1
+        self._languages = process.facts["languages"]
         old, self.current = self.current, Generation(process, settings)
         self._journal.write("model_loaded", model=self.name, load=self.loads, **process.facts)
         watch = asyncio.create_task(self._watch_host(self.current))
@@ -199,6 +201,7 @@ class ServedModel:
         settings = self._settings
         return {
             "folders": [str(folder) for folder in self.folders],
+            "languages": self._languages,
             "glossaries": {name: str(file) for name, file in settings.glossaries.items()},
             "device": settings.device,
             "params": settings.params,

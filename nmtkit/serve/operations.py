@@ -43,9 +43,9 @@ class Operations:
 
     async def metrics(self, request: Request) -> Response:
         """Return the figures for Prometheus."""
-        engine = self._service.engine
+        engine, others = self._service.engine, self._service.answering - 1
         gauges: list[tuple[str, str, dict[str, str], float]] = [
-            ("nmtkit_requests_open", "Requests at work.", {}, engine.jobs),
+            ("nmtkit_requests_open", "Requests at work.", {}, others),
             ("nmtkit_queue_lines", "Lines that wait.", {}, engine.waiting_lines),
         ]
         models = list(engine.pool.models.values())

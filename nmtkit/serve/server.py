@@ -188,7 +188,7 @@ class Server(uvicorn.Server):
     def stop(self) -> None:
         """Refuse new requests, finish those at work, and end; at the second time, end at once."""
         if self._draining is None:
-            self._service.journal.write("stopping", requests=self._service.engine.jobs)
+            self._service.journal.write("stopping", requests=self._service.answering)
             self._service.drain()
             self._draining = asyncio.create_task(self._drain())
         else:

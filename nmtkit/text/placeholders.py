@@ -13,7 +13,6 @@ from nmtkit.text.protected import (
     IDENTIFIER,
     NOT_IN_URL,
     OTHER_STOPS,
-    PATH,
     PERCENT_NUMBER,
     SCHEME,
     VARIABLE,
@@ -140,8 +139,13 @@ _UNIT = (
 _MEASURE = rf"(?<![\w.,])[0-9]+(?:[.,][0-9]+)*(?:[ \u00a0\u202f]?{_UNIT}|r?em)(?!\w)"
 """A number and its unit; no unit is a letter alone, as words may be."""
 
+_PATH = (
+    r"(?<![\w/.~])(?:(?:~|\.{1,2})(?:/[\w.+~%-]+)+|(?:/[A-Za-z0-9_.+~%-][\w.+~%-]*){2,})/?(?<![.])"
+)
+"""Also with hidden files, and short ones: `~/.bashrc`. Models tokenize without these."""
+
 _PLACEHOLDER_NAMES = (
-    _in_any_script(rf"{PATH}(?<![.])"),
+    _in_any_script(_PATH),
     rf"{WINDOWS_PATH}(?<![.])".replace(r"\b", _EDGE),
     *map(_in_any_script, (IDENTIFIER, _FILE_NAME, _MEASURE)),
 )

@@ -11,6 +11,7 @@ import torch
 from nmtkit.config import TrainingConfig
 from nmtkit.data.batch import Batch
 from nmtkit.data.batching import Batches
+from nmtkit.durations import format_duration
 from nmtkit.errors import ModelError, TrainingInterrupted, counted
 from nmtkit.io.parameters import CorruptFileError, Parameters, parameters_of, write_parameters
 from nmtkit.models import Model
@@ -160,6 +161,7 @@ class Trainer:
             set_aside(steady)
             return newest
         progress = load_checkpoint(steady, self.model, self.optimizer)
+        self._warn_if_in_vain(newest.seconds - progress.seconds, newest.seconds)
         kept = ("seconds", "best", "best_cost", "best_parameters", "corpus", "dev")
         values = {name: getattr(newest, name) for name in kept}
         kind = CheckpointKind.INTERRUPTED  # it is never averaged
@@ -170,6 +172,21 @@ class Trainer:
         remove_later_checkpoints(self.folder, progress.updates)
         log.info("going on from update %d, before the cooldown", progress.updates)
         return progress
+
+    def _warn_if_in_vain(self, again: float, used: float) -> None:
+        """Warn if less time is left than the cooldown took, which is done again.
+
+        :param again: seconds of the cooldown. used: seconds until its end.
+        """
+        left = self.config.time_limit - used
+        if self.config.time_limit and left < again:
+            log.warning(
+                "%s are left to do again what took %s, so the model will hardly be better; give"
+                " more, such as --time %s",
+                format_duration(left),
+                format_duration(again),
+                format_duration(used + 2 * again).replace(" ", ""),
+            )
 
     def save_start(self) -> None:
         """Save a checkpoint before the first update, of parameters that cannot be drawn again."""

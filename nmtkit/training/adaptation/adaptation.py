@@ -230,14 +230,14 @@ class Adaptation:
         self.judged[point] = translations
         first, *guards = self.examiner.sets
         differences = [
-            self.judge.bleu(s, translations[s]) - self.judge.bleu(s, self.before[s])
+            self.judge.score(s, translations[s]) - self.judge.score(s, self.before[s])
             for s in (first, *guards)
         ]
         measured = MeasuredPoint(
             point, differences[0], max((-d for d in differences[1:]), default=0.0)
         )
         gain, loss = f"{measured.gain:+z.2f}", f"{measured.loss:z.2f}"
-        log.info("point %g: %s %s won, %s lost", point, gain, self.judge.metric, loss)
+        log.info("point %g: %s %s won, %s lost", point, gain, self.judge.metric(first), loss)
         return measured
 
     def _left(self) -> float:

@@ -150,22 +150,28 @@ class Examiner:
 
 
 class Judge:
-    """Measures translations of a language by the metrics that suit it.
-
-    metric: title of the one by which points are chosen and losses refused.
-    """
+    """Measures translations of a language by the metrics that suit it."""
 
     def __init__(self, text: TextConfig) -> None:
         """Choose the metrics: BLEU and chrF; BLEU counts the given words of tokenised text."""
         self._bleu = "bleu" if text.tokenized else "sacrebleu"
         self._tokenizer = choose_tokenizer(text.tgt_language)
-        self.metric = "BLEU" if self._tokenizer.spaced else "chrF"
 
-    def bleu(self, test_set: TestSet, translations: Sequence[str]) -> float:
-        """Return BLEU in percent; chrF where spaces do not separate words."""
-        metric = self._bleu if self._tokenizer.spaced else "chrf"
+    def metric(self, test_set: TestSet) -> str:
+        """Return the title of the metric by which points are chosen and losses refused.
+
+        It is BLEU, or chrF where spaces do not separate words, or where no reference has the four
+        words without which BLEU is 0 whatever the translations are.
+        """
+        return "BLEU" if self._tokenizer.spaced and _has_four_words(test_set) else "chrF"
+
+    def score(self, test_set: TestSet, translations: Sequence[str]) -> float:
+        """Return the figure of the set's metric in percent."""
         scores = evaluate(
-            translations, test_set.references, metrics=[metric], tokenizer=self._tokenizer
+            translations,
+            test_set.references,
+            metrics=[self._bleu if self.metric(test_set) == "BLEU" else "chrf"],
+            tokenizer=self._tokenizer,
         )
         return scores[0].value
 
@@ -173,8 +179,15 @@ class Judge:
         self, test_set: TestSet, before: Sequence[str], after: Sequence[str]
     ) -> SubsetResult:
         """Compare the translations of the old and the new model, with intervals."""
+        has_bleu = not self._tokenizer.spaced or _has_four_words(test_set)
         config = ComparisonConfig(
-            metrics=(self._bleu, "chrf"), tokenizer=self._tokenizer, samples=SAMPLES
+            metrics=(self._bleu, "chrf") if has_bleu else ("chrf",),
+            tokenizer=self._tokenizer,
+            samples=SAMPLES,
         )
         systems = {BEFORE: before, AFTER: after}
         return compare(systems, EvaluationSet(test_set.references), config).whole
+
+
+def _has_four_words(test_set: TestSet) -> bool:
+    return any(len(line.split()) >= 4 for line in test_set.references)

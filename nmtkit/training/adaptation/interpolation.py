@@ -48,7 +48,8 @@ def interpolate(old: Parameters, new: Parameters, point: float) -> Parameters:
 class MeasuredPoint:
     """What was measured at a point.
 
-    gain: of the corrections, in BLEU. loss: largest one of a guard, in BLEU; 0 without guards.
+    gain: of the corrections. loss: largest one of a guard; 0 without guards. Both are in percent of
+    `Judge.metric`.
     """
 
     point: float
@@ -68,7 +69,7 @@ def search_point(
 
     If none is safe, the one with the smallest loss is returned, which may be too large.
 
-    :param safe: loss in BLEU that a guard may have.
+    :param safe: loss that a guard may have.
     :param more_time: tells whether there is time to measure another point.
     """
     measured = [measure(1.0)]

@@ -139,7 +139,7 @@ def set_changes(
 def refuse_loss(report: AdaptationReport, allowed: float, output: Path) -> None:
     """Raise LossRefused if a guard has lost more of its first figure than is allowed.
 
-    :param allowed: in BLEU; chrF where spaces do not separate words.
+    :param allowed: in percent of that figure (`Judge.metric`).
     """
     for changed in report.sets:
         title, change = next(iter(changed.changes.items()))

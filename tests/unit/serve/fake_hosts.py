@@ -60,7 +60,7 @@ class FakeHost:
     def __init__(self, hosts: FakeHosts, settings: dict[str, Any]) -> None:
         self.all, self.device = hosts, settings["device"]
         self.forks = hosts.forks or self.device == "cpu"
-        self.facts: dict[str, Any] = {"forks": self.forks}
+        self.facts: dict[str, Any] = {"forks": self.forks, "languages": [["en", "fr"]]}
         self.is_running = True
         self._gone = asyncio.Event()
 

@@ -114,6 +114,18 @@ def test_requests_at_work_at_the_end_of_draining_are_answered(hosts: FakeHosts, 
             assert int(answer.headers["retry-after"]) > 0
 
 
+def test_a_list_of_texts_is_one_request(hosts: FakeHosts, tmp_path) -> None:
+    hosts.hold_answer = 30.0
+    with running(tmp_path, drain=0.3) as server, ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(server.translate, q=["one", "two", "three"])
+        server.wait_until(lambda: server.service.engine.jobs == 3)
+        metrics = httpx.get(f"{server.url}/metrics").text.splitlines()
+        assert "nmtkit_requests_open 1" in metrics
+        server.call(server.server.stop)
+        assert answer.result().status_code == 503
+        assert [event["requests"] for event in server.events("stopping")] == [1]
+
+
 def test_draining_waits_for_the_writing_of_answers(hosts: FakeHosts, tmp_path) -> None:
     """A request that was admitted, and is no job of the engine yet or any more, counts."""
     with running(tmp_path, drain=10.0) as server:

@@ -3,7 +3,9 @@
 import httpx
 import pytest
 
+from nmtkit.errors import ModelError
 from nmtkit.serve import model_pool
+from nmtkit.serve.model_host import check_languages
 from tests.integration.serving import Running, running
 from tests.unit.serve.fake_hosts import FakeHosts
 
@@ -55,6 +57,20 @@ def test_a_failed_reload_leaves_the_server_ready(hosts: FakeHosts, tmp_path) -> 
         server.call(server.server.reload)
         server.wait_until(lambda: len(server.events("model_loaded")) == 2)
         assert readiness(server) == 200 and metric(server, "nmtkit_model_failed") == "0"
+
+
+def test_a_host_knows_the_languages_that_were_loaded_before(hosts: FakeHosts, tmp_path) -> None:
+    with running(tmp_path) as server:
+        server.call(server.server.reload)
+        server.wait_until(lambda: len(server.events("model_loaded")) == 2)
+        assert [start["languages"] for start in hosts.starts] == [None, [["en", "fr"]]]
+
+
+def test_a_model_of_another_pair_is_refused() -> None:
+    check_languages(["a"], [["en", "fr"]], None)
+    check_languages(["a", "b"], [["en", "fr"], ["en", "fr"]], [["en", "fr"], ["", ""]])
+    with pytest.raises(ModelError, match="b: translates en into zh-TW, but is served for en into"):
+        check_languages(["a", "b"], [["en", "fr"], ["en", "zh-TW"]], [["en", "fr"], ["en", "fr"]])
 
 
 def test_a_model_that_is_gone_is_not_ready_until_it_can_be_loaded(

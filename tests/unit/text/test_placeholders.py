@@ -42,7 +42,8 @@ def test_placeholders_of_many_languages_are_found_whole(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["%s", "%d", "%1$s", "%1", "%n", "%Y-%m-%d", "%<total>d", "64MB", "3.5 kg", "foo_bar", "a.txt"]
-    + ["me@ex.org", "https://ex.com/a", "www.ex.com", "/usr/lib/x"],
+    + ["me@ex.org", "https://ex.com/a", "www.ex.com", "/usr/lib/x"]
+    + ["~/.bashrc", "~/.config/a.xml", "/home/me/.profile", "./configure", "../a"],
 )
 def test_letters_without_blanks_are_no_part_of_placeholders(line: str, text: str) -> None:
     assert PLACEHOLDER_PATTERN.findall(line.format(text)) == [text]
@@ -59,7 +60,20 @@ def test_names_may_have_letters_without_blanks(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["50% of it", "100 % de", "5%d", "set {a, b} of", "{note: see page 3}", "{", "}}", "7.5%, 8%."]
+    [
+        "and/or",
+        "/ -",
+        "x ~/ y ../ z",
+        "/α/β",
+        "50% of it",
+        "100 % de",
+        "5%d",
+        "set {a, b} of",
+        "{note: see page 3}",
+        "{",
+        "}}",
+        "7.5%, 8%.",
+    ]
     + ["{count, plural, one {# file", "%", "a % b", "#tag", "{a, plural}"]
     + ["5 m, 2 l", "4 in", "5 kgs", "7 mm2", "v1.2 ms", "3 em dashes", "10 A", "MB 5"],
 )

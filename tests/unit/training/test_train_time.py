@@ -180,6 +180,17 @@ def test_with_a_longer_time_a_training_goes_on_from_before_its_cooldown(run: Run
     assert updates == sorted(updates)
 
 
+def test_a_little_more_time_than_before_is_warned_of(
+    run: Run, caplog: pytest.LogCaptureFixture
+) -> None:
+    run("model", time=LIMIT)
+    run("model", time=1.1 * LIMIT)
+    assert "so the model will hardly be better; give more, such as --time 1m" in caplog.text
+    caplog.clear()
+    run("model", time=4 * LIMIT)
+    assert "hardly be better" not in caplog.text
+
+
 def test_a_continued_training_that_is_killed_early_keeps_its_checkpoints(
     run: Run, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -50,14 +50,22 @@ def test_the_judge_counts_the_words_that_suit_the_language():
     pairs = [Pair("a", "le petit chat noir dort", "f:1"), Pair("b", "il pleut sur la ville", "f:2")]
     test_set = TestSet.of(Purpose.GUARD, "g", pairs)
     judge = Judge(TextConfig(tgt_language="fr"))
-    assert judge.bleu(test_set, test_set.references) == pytest.approx(100)
-    assert judge.bleu(test_set, ["le chat", "la ville"]) < 30
+    assert judge.score(test_set, test_set.references) == pytest.approx(100)
+    assert judge.score(test_set, ["le chat", "la ville"]) < 30
     chinese = TestSet.of(Purpose.GUARD, "g", [Pair("a", "今天天气很好", "f:1")])
-    assert Judge(TextConfig(tgt_language="zh")).bleu(chinese, ["今天天气"]) < 100
-    assert [Judge(TextConfig(tgt_language=code)).metric for code in ("fr", "zh")] == [
-        "BLEU",
-        "chrF",
-    ]
+    assert Judge(TextConfig(tgt_language="zh")).score(chinese, ["今天天气"]) < 100
+    metrics = [Judge(TextConfig(tgt_language=code)).metric(test_set) for code in ("fr", "zh")]
+    assert metrics == ["BLEU", "chrF"]
+
+
+def test_the_judge_sees_what_is_too_short_for_bleu():
+    pairs = [Pair("quit", "Fermer", "f:1"), Pair("open", "ouvrir le fichier", "f:2")]
+    test_set = TestSet.of(Purpose.CORRECTIONS, "g", pairs)
+    judge = Judge(TextConfig(tgt_language="fr"))
+    assert judge.metric(test_set) == "chrF"
+    assert judge.score(test_set, test_set.references) == pytest.approx(100)
+    assert judge.score(test_set, ["Fermer", "non"]) < 60
+    assert list(judge.compare(test_set, ["a", "b"], test_set.references).figures) == ["chrF"]
 
 
 def test_the_comparison_has_intervals_and_a_probability():
