@@ -56,6 +56,7 @@ PLACEHOLDERS_SOURCE = "placeholders"
 """Name of the patterns that are always there."""
 
 _BLANKS = re.compile(r"[ \t\r\n\f]+")
+_COMMENT = re.compile(r"#(?:\s|\Z)")
 
 _FREE, _ENTITY, _WHOLE = range(3)
 """Characters of a line in no atom, in an entity, and in an atom of another kind."""
@@ -302,7 +303,7 @@ def read_patterns(sources: Iterable[str], placeholders: bool = False) -> list[re
     """Return the patterns of protected text.
 
     :param sources: "placeholders", or files with a regular expression on each line; empty lines
-        and those that begin with # and a blank are none.
+        and comments, which begin with # and a blank, are none.
     :param placeholders: have the placeholders in any case.
     :raises DataError: a file cannot be read, or a line is not a regular expression.
     """
@@ -317,7 +318,7 @@ def read_patterns(sources: Iterable[str], placeholders: bool = False) -> list[re
                 f" '{PLACEHOLDERS_SOURCE}'"
             )
         for number, line in enumerate(read_lines(source), start=1):
-            if line.strip() and not line.startswith("# "):
+            if line.strip() and not _COMMENT.match(line):
                 try:
                     patterns.append(re.compile(line))
                 except re.error as error:

@@ -205,7 +205,7 @@ def test_blanks_beside_one_another_are_one_for_models(translator: Translator) ->
 
 def test_patterns_are_read_from_files(tmp_path: Path) -> None:
     path = tmp_path / "patterns"
-    path.write_text("# names\nACME\\w*\n\n#[0-9]+\n")
+    path.write_text("# names\n#\nACME\\w*\n\n#[0-9]+\n")
     patterns = read_patterns([str(path), "placeholders"])
     assert [pattern.pattern for pattern in patterns[:2]] == ["ACME\\w*", "#[0-9]+"]
     assert patterns[2] is PLACEHOLDER_PATTERN
