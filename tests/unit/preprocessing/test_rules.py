@@ -89,7 +89,10 @@ def test_blanks_of_a_table_are_no_letters() -> None:
         ("digits", ("Cannot open '%s' in %s on line %d", "In %2$s, Zeile %3$d: '%1$s' fehlt")),
         ("address", ("Report bugs to <bug-make@gnu.org>", "報告錯誤到<bug-make@gnu.org>")),
         ("address", ("See www.gnu.org for other things", "請看www.gnu.org的網頁")),
-        ("address", ("Read https://gnu.org/a.html first of all", "先讀https://gnu.org/a.html再繼續")),
+        (
+            "address",
+            ("Read https://gnu.org/a.html first of all", "先讀https://gnu.org/a.html再繼續"),
+        ),
     ],
 )
 def test_strict_rules_keep_messages_of_programs(name: str, pair: tuple[str, str]) -> None:
