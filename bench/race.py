@@ -278,6 +278,20 @@ def best_of(entries: Sequence[Entry], kept: Path | None = None) -> list[Row]:
     return list(best.values())
 
 
+def summary(rows: Sequence[Row]) -> str:
+    """Return a table with a line for each text and system: BLEU / chrF by minutes."""
+    marks = sorted({row.minutes for row in rows})
+    scores: dict[tuple[str, str], dict[float, str]] = {}
+    for row in rows:
+        found = scores.setdefault((row.text, row.system), {})
+        found[row.minutes] = f"{row.bleu:.1f} / {row.chrf:.1f}"
+    header = ["text", "system", *(f"{mark:g} min" for mark in marks)]
+    texts = list(dict.fromkeys(row.text for row in rows))
+    ordered = sorted(scores, key=lambda place: texts.index(place[0]))
+    lines = [[*place, *(scores[place].get(mark, "") for mark in marks)] for place in ordered]
+    return table(header, lines)
+
+
 def read_rows(files: Sequence[Path]) -> list[Row]:
     """Return the rows that earlier races wrote.
 
@@ -336,7 +350,7 @@ def panels_of(rows: Sequence[Row]) -> list[Panel]:
 def main(arguments: Sequence[str]) -> int:
     options = options_of(arguments)
     rows = read_rows(options.results) or best_of(list(entries_of(options)), options.keep)
-    markdown = table(HEADER, [row.cells() for row in rows])
+    markdown = table(HEADER, [row.cells() for row in rows]) + f"\n{summary(rows)}"
     if not options.results:
         markdown = f"{machine()}\n\n{markdown}"
     write_report(options.output, markdown, [asdict(row) for row in rows])

@@ -82,6 +82,11 @@ def test_figures_are_read_again(tmp_path: Path, capsys: pytest.CaptureFixture[st
         "| laws en-fr | 5 | OpenNMT-py | n = 128 | 1,000 |  | 21.0 | 41.0 |" in output.read_text()
     )
     assert race.read_rows([output.with_suffix(".json")]) == rows
+    assert output.read_text().endswith(
+        "| text | system | 2 min | 5 min |\n| --- | ---: | ---: | ---: |\n"
+        "| laws en-fr | nmtkit --time | 20.0 / 40.0 |  |\n"
+        "| laws en-fr | OpenNMT-py |  | 21.0 / 41.0 |\n\n"
+    )
     with pytest.raises(BenchError, match="not figures of a race"):
         race.read_rows([output])
 
