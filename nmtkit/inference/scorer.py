@@ -97,15 +97,16 @@ class Totals:
         return math.exp(self.cost_per_token) if self.cost_per_token < 700 else math.inf
 
     def summary(self, unit: str = "pair") -> str:
-        """Format the totals in one line for the log.
+        """Format the totals in one line for the log; without pairs there are no means.
 
         :param unit: "pair", or "line" of text without a source.
         """
-        cost_per_pair = -self.log_prob / self.pairs if self.pairs else 0.0
+        if not self.pairs:
+            return counted(0, unit)
         return (
-            f"{counted(self.pairs, unit)}, {self.tokens} target tokens (</s>"
+            f"{counted(self.pairs, unit)}, {counted(self.tokens, 'target token')} (</s>"
             f" counted): cost per token {self.cost_per_token:.4f}, per sentence"
-            f" {cost_per_pair:.4f} (natural log), perplexity {self.perplexity:.4f}"
+            f" {-self.log_prob / self.pairs:.4f} (natural log), perplexity {self.perplexity:.4f}"
         )
 
 

@@ -61,6 +61,7 @@ class _PreparedFolder:
         self.checksums: dict[str, str] = {}
         self.damaged: set[str] = set()
         self.facts: dict[str, TextFacts] = {}
+        self.tags: tuple[str, ...] = ()
         self.vocabularies: dict[str, Vocabulary] = {}
 
     def check(self) -> Inspection:
@@ -88,7 +89,7 @@ class _PreparedFolder:
         self.found.files += 1
         try:
             manifest = read_manifest(self._folder)
-            text_config(manifest, self._folder)
+            self.tags = text_config(manifest, self._folder).tags
         except NmtkitError as problem:
             self.found.add([finding_of(problem, path, RESTORE)])
         else:
@@ -182,7 +183,8 @@ class _PreparedFolder:
                 path = self._folder / f"vocab.{side}"
                 remedy = self._shortlist_command()
                 text = self.facts[name]
-                self.found.add(compare_counts(path, vocabulary, name, text, remedy))
+                tags = self.tags if side == "src" else ()
+                self.found.add(compare_counts(path, vocabulary, name, text, tags, remedy))
 
     def _shortlist_command(self) -> str:
         """Return the command that writes both shortlists again, in the sizes that are known."""

@@ -1,7 +1,7 @@
 """Facts about a prepared text, and the shortlist as a function of it."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from nmtkit.text.subword.sentence_piece import REQUIRED_PIECES
 from nmtkit.text.vocabulary import Vocabulary
 
 _WITHOUT_COUNT = {*SPECIAL_WORDS, *REQUIRED_PIECES}
-"""Words that a shortlist has even if the text does not."""
+"""Words that a shortlist has even if the text does not; it has the tags of corpora, too."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,12 @@ def read_text(path: Path, vocabulary: frozenset[str], progress: Progress) -> Tex
 
 
 def compare_counts(
-    path: Path, vocabulary: Vocabulary, text_name: str, text: TextFacts, remedy: str
+    path: Path,
+    vocabulary: Vocabulary,
+    text_name: str,
+    text: TextFacts,
+    tags: Sequence[str],
+    remedy: str,
 ) -> Iterator[Finding]:
     """Compare a shortlist with the text that it is the shortlist of.
 
@@ -60,16 +65,18 @@ def compare_counts(
     another text. A plain list of words has no counts to compare.
 
     :param path: file of the shortlist. text_name: name of the text in messages.
+    :param tags: words of the shortlist that the text may lack.
     """
     if not any(vocabulary.counts):
         return
     known = text.counts.total()
     expected = [text.lines, text.words - known, *(text.counts[w] for w in vocabulary.words[2:])]
     rows = zip(vocabulary.words, vocabulary.counts, expected, strict=True)
+    uncounted = _WITHOUT_COUNT.union(tags)
     wrong = [
         (number, word, count, correct)
         for number, (word, count, correct) in enumerate(rows, start=1)
-        if count != correct or (not correct and word not in _WITHOUT_COUNT)
+        if count != correct or (not correct and word not in uncounted)
     ]
     if not wrong:
         return

@@ -41,7 +41,7 @@ _Pieces = Generator[bytes, None, bytes]
 
 def _gzip_pieces(decompressor: "zlib._Decompress", data: bytes) -> _Pieces:
     piece = b""
-    while data or len(piece) == CHUNK:
+    while (data or len(piece) == CHUNK) and not decompressor.eof:
         yield (piece := decompressor.decompress(data, CHUNK))
         data = decompressor.unconsumed_tail
     return decompressor.unused_data

@@ -20,6 +20,7 @@ duplicates are dropped from a bitext; duplicates in a phrase table are consecuti
 """
 
 import logging
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -29,10 +30,10 @@ from pathlib import Path
 from typing import Any
 
 from nmtkit.data.manifest import MANIFEST_FILE
-from nmtkit.errors import ConfigError, DataError
+from nmtkit.errors import ConfigError, DataError, OutputError
 from nmtkit.io.atomic import output_folder
 from nmtkit.io.bitext import PairBlock
-from nmtkit.io.inputs import VerbatimFile, refuse_repeated_pipes
+from nmtkit.io.inputs import Source, VerbatimFile, refuse_repeated_pipes
 from nmtkit.io.lines import BLOCK_LINES
 from nmtkit.parallel.process_pool import ProcessPool
 from nmtkit.preprocessing.cleaning import DuplicateFilter, RawBlock, clean_block
@@ -106,7 +107,8 @@ def prepare(
         set's name is invalid.
     :raises DataError: a file cannot be read, is not UTF-8, the sides differ in length, no training
         pair is left, or a dev or test set has no pairs.
-    :raises OutputError: the folder exists and `force` is not given, or it is not a prepared folder.
+    :raises OutputError: the folder exists and `force` is not given, it is not a prepared folder, or
+        a file to read is in it.
     """
     model = ModelText.read(settings.like) if settings.like else None
     if model is None:
@@ -131,8 +133,9 @@ def prepare(
         for name, f in bitexts.items()
     }
     splits: Splits = {"train": corpora, **others}
-    files = chain.from_iterable(c.files for split in splits.values() for c in split)
+    files = [file for split in splits.values() for corpus in split for file in corpus.files]
     refuse_repeated_pipes([*files, *settings.codes])
+    _refuse_to_replace(files, output)
     if not (dev or settings.held_out or dry_run):
         logger.info("no dev set, without which 'nmtkit train' refuses: give --dev or --held-out")
     mark, kind = (REPORT_MARK, "report") if dry_run else (MANIFEST_FILE, "prepared folder")
@@ -148,6 +151,17 @@ def prepare(
             writer.checker = LanguageCheck(text.src_language, text.tgt_language)
             check_languages(chain.from_iterable(splits.values()), settings, writer.checker)
         return writer.write_report(splits) if dry_run else writer.write(splits)
+
+
+def _refuse_to_replace(files: Sequence[Source], output: str | Path) -> None:
+    """Raise OutputError if a file to read is in the output folder, and would be gone with it."""
+    folder = os.path.realpath(output)
+    for file in files:
+        if Path(os.path.realpath(str(file))).is_relative_to(folder):
+            raise OutputError(
+                f"{file}: is in the output folder, {output}, which would be replaced; move the"
+                " file, or give another folder"
+            )
 
 
 def _check_known(tags: Sequence[str], known: Sequence[str], model: str) -> None:

@@ -1,5 +1,6 @@
 """Tuning data: an n-best list with its references as arrays."""
 
+import logging
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from nmtkit.evaluation.metrics import References
 from nmtkit.evaluation.references import references_by_sentence
 from nmtkit.smt.feature_matrix import FeatureColumns, Vector, round_scores
 from nmtkit.smt.nbest import Entry, Features, group_by_sentence
+
+log = logging.getLogger("nmtkit")
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,12 @@ def load_tuning_list(
     if not columns.width:
         raise DataError("the n-best list has no features to tune; give a list with features")
     missing = [Reference(*row).statistics("") for i, row in enumerate(rows) if i not in seen]
+    if missing:
+        log.warning(
+            "no hypotheses for %s of the references, which %s as an empty translation",
+            counted(len(missing), "line"),
+            "counts" if len(missing) == 1 else "count",
+        )
     matrix = np.frombuffer(features).reshape(-1, columns.width)
     return TuningList(
         columns,

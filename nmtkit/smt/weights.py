@@ -4,8 +4,9 @@
     LM0= 0.0840635
     TranslationModel0= 0.0630878 0.0227199 0.0700763 -0.0160794
 
-A line has a name that ends in `=` and one value per value of the feature; `#` starts a comment
-line. Other sections are skipped, so a whole moses.ini can be read. Two extensions are our own:
+A line has a name that ends in `=` and one value per value of the feature; `#` starts a comment,
+as in Moses also after them. Other sections are skipped, so a whole moses.ini can be read. Two
+extensions are our own:
 
 The feature `Rest0` is a total minus the weighted sum of the printed features. Moses does not print
 its penalty for unknown words (UnknownWordPenalty0) in an n-best list, but adds it to the total:
@@ -87,12 +88,12 @@ def _lines(path: str | Path) -> Iterator[tuple[str, str, str]]:
     """Yield section, line and FILE:LINE of the weights; for a section header the line is ""."""
     section = ""
     for number, text in enumerate(read_lines(path), start=1):
-        line, location = text.strip(), f"{path}:{number}"
+        line, location = text.partition("#")[0].strip(), f"{path}:{number}"
         if line.startswith("[") and line.endswith("]"):
             section = line[1:-1]
             if section in (WEIGHT_SECTION, ORIGINAL_SECTION):
                 yield section, "", location
-        elif line and not line.startswith("#") and section in (WEIGHT_SECTION, ORIGINAL_SECTION):
+        elif line and section in (WEIGHT_SECTION, ORIGINAL_SECTION):
             yield section, line, location
 
 

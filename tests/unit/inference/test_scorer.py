@@ -227,7 +227,7 @@ def test_unknown_words_are_counted(scorer):
 def test_totals_are_those_of_the_tokens():
     totals = Totals()
     assert (totals.cost_per_token, totals.perplexity) == (0.0, 1.0)
-    assert totals.summary().startswith("0 pairs, 0 target tokens")
+    assert totals.summary() == "0 pairs"
     for words in ([-1.0, -2.0], [-6.0]):
         totals.add(Score(sum(words), words, [], []))
     assert (totals.pairs, totals.tokens) == (2, 3)

@@ -17,6 +17,10 @@ from nmtkit.io.locks import try_lock
 from nmtkit.io.temporary import hidden_name
 from nmtkit.model_folder import read_vocabularies
 from nmtkit.preprocessing.api import build_shortlist, prepare
+from nmtkit.preprocessing.corpora import TrainingCorpus
+from nmtkit.preprocessing.prepare import prepare as write_folder
+from nmtkit.preprocessing.settings import PrepareSettings
+from nmtkit.preprocessing.shortlists import write_shortlists
 from nmtkit.text.vocabulary import Vocabulary
 from tests.faults.hostile import fixed_cases
 from tests.unit.integrity.conftest import Copy, errors_of, warnings_of
@@ -183,6 +187,21 @@ def test_the_remedy_for_a_shortlist_mends_it(prepared: Path, copy: Copy) -> None
         file.write("word\t0\n")
     assert "vocab.src" in errors_of(folder)
     build_shortlist(folder, 12, force=True)
+    assert check(folder).findings == ()
+
+
+def test_a_tag_of_a_corpus_without_pairs_is_well(tmp_path: Path) -> None:
+    for corpus, text in (("a", "one two\n"), ("b", "\n")):
+        for side in ("src", "tgt"):
+            (tmp_path / f"{corpus}.{side}").write_text(text)
+    corpora = [
+        TrainingCorpus((tmp_path / f"{name}.src", tmp_path / f"{name}.tgt"), tag=f"<{name}>")
+        for name in ("a", "b")
+    ]
+    folder = tmp_path / "prepared"
+    write_folder(PrepareSettings(), folder, corpora)
+    write_shortlists(folder, 9, 9)
+    assert "<b>\t0" in (folder / "vocab.src").read_text()
     assert check(folder).findings == ()
 
 

@@ -4,6 +4,7 @@ import bz2
 import gzip
 import hashlib
 import io
+import itertools
 import lzma
 import tracemalloc
 from collections.abc import Callable, Iterator
@@ -51,6 +52,15 @@ def test_several_members_are_one_text(kind: str) -> None:
     for padding in (b"", bytes(512)):
         data = padding.join(members) + padding
         assert b"".join(decompressed(iter([data]), "x")).decode() == TEXT
+
+
+@each_format
+def test_a_member_follows_one_longer_than_a_chunk(kind: str) -> None:
+    long = TEXT * 5
+    data = FORMATS[kind](long.encode()) + FORMATS[kind](TEXT.encode())
+    chunks = decompressed(iter([data]), "x")
+    parts = list(itertools.islice(chunks, 1000))
+    assert b"".join(parts).decode() == long + TEXT
 
 
 @each_format

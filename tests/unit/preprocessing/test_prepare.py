@@ -346,6 +346,18 @@ def test_an_existing_folder_is_replaced_with_force_only(tmp_path: Path, train: F
     assert alone(tmp_path)
 
 
+def test_a_folder_with_a_file_to_read_is_not_replaced(tmp_path: Path, train: Files) -> None:
+    out = tmp_path / "out"
+    prepare(PrepareSettings(), out, train)
+    more = write(out, "more", PAIRS)
+    before = content(out)
+    with pytest.raises(OutputError, match=r"out/more.en: is in the output folder, .*out, which"):
+        prepare(PrepareSettings(), out, [train, more], force=True)
+    with pytest.raises(OutputError, match=r"more.en: is in the output folder"):
+        prepare(PrepareSettings(), out, train, tests={"more": more}, force=True)
+    assert content(out) == before
+
+
 def test_other_folders_and_files_are_never_replaced(tmp_path: Path, train: Files) -> None:
     home = tmp_path / "home"
     home.mkdir()

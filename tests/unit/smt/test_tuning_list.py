@@ -54,9 +54,12 @@ def test_lists_of_references_that_differ_in_length_are_refused(make_list):
         load_tuning_list(entries, [references, references[1:]])
 
 
-def test_the_arrays_have_the_values_of_the_lines(make_list):
+def test_the_arrays_have_the_values_of_the_lines(make_list, caplog):
     entries, references = make_list(2, without=(1,))
     tuning = load_tuning_list(iter(entries), references)
+    assert caplog.messages == [
+        "no hypotheses for 1 line of the references, which counts as an empty translation"
+    ]
     assert tuning.features.tolist() == [
         [v for feature in entry.features.values() for v in feature] for entry in entries
     ]

@@ -11,9 +11,9 @@ KENLM name=LM0 factor=0 path=lm.bin order=5
 LM0= this is no weight
 
 # dense weights
-[weight]
+[weight] # of the tuning
 
-LexicalReordering0= 0.105278 -0.0393396 1e-05
+LexicalReordering0= 0.105278 -0.0393396 1e-05 # and more
 LM0= 0.0840635
   # UnknownWordPenalty0= 7
 UnknownWordPenalty0= 1
