@@ -153,6 +153,7 @@ def test_wrong_values_are_refused_before_any_work(translator, model, prepared, t
     output = tmp_path / "output"
     scorer = Scorer.load(model, device="cpu")
     for name, call in (
+        ("columns", lambda: translate_document(b"", "tsv", translator, columns=(0, 1))),
         ("case", lambda: prepare(pair, output, case=wrong, **LANGUAGES)),
         ("invalid", lambda: prepare(pair, output, invalid=wrong, **LANGUAGES)),
         ("tokenizer", lambda: prepare(pair, output, tokenizer=wrong, **LANGUAGES)),
