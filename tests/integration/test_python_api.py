@@ -290,3 +290,25 @@ def test_other_types_are_named(translator):
 def test_search_settings_have_the_fields_and_types_of_the_search_config():
     assert list(SearchSettings.__annotations__) == list(SearchConfig.__dataclass_fields__)
     assert get_type_hints(SearchSettings) == get_type_hints(SearchConfig)
+
+
+def test_the_default_type_of_torch_does_not_matter(model):
+    """A program may have set it to float64 before it loads a model."""
+
+    pairs = [(line, line) for line in LINES]
+
+    def results() -> list[Any]:
+        translator = Translator.load(model, device="cpu")
+        begun = translator.translate(LINES, prefixes=["u", "", "s"], alignments=True)
+        return [
+            [one.text for (one,) in translator.translate(LINES)],
+            [one.text for (one,) in begun],
+            [score.log_prob for score in Scorer.load(model, device="cpu").score(pairs)],
+        ]
+
+    before = results()
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert results() == before
+    finally:
+        torch.set_default_dtype(torch.float32)
