@@ -312,3 +312,14 @@ def test_the_default_type_of_torch_does_not_matter(model):
         assert results() == before
     finally:
         torch.set_default_dtype(torch.float32)
+
+
+def test_files_of_merges_are_paths_or_strings(corpus, tmp_path):
+    codes = tmp_path / "codes"
+    codes.write_text("#version: 0.2\nt h\n", encoding="utf-8")
+    files = corpus / "train.en", corpus / "train.fr"
+    one, two = (
+        prepare(files, tmp_path / name, held_out=2, bpe_codes=[path], **LANGUAGES)
+        for name, path in (("one", codes), ("two", str(codes)))
+    )
+    assert one["outputs"] == two["outputs"]
