@@ -323,3 +323,11 @@ def test_files_of_merges_are_paths_or_strings(corpus, tmp_path):
         for name, path in (("one", codes), ("two", str(codes)))
     )
     assert one["outputs"] == two["outputs"]
+
+
+def test_results_with_alignments_can_be_compared(translator, model):
+    one, two = (list(translator.translate(LINES, alignments=True)) for _ in range(2))
+    assert one == two and one[0] != one[2]
+    scorer = Scorer.load(model, device="cpu")
+    score, same = (list(scorer.score([("one", "un")], alignments=True)) for _ in range(2))
+    assert score == same
