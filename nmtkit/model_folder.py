@@ -216,7 +216,7 @@ def load_model(
     check_sums(folder, SUMMED_FILES)
     src_vocab, tgt_vocab = read_vocabularies(folder)
     with torch.device("meta"):
-        model = build_model(config, len(src_vocab), len(tgt_vocab))
+        model = build_model(config, len(src_vocab), len(tgt_vocab)).float()
     path = parameters_path(folder, params)
     metadata = load_parameters(model, path)
     torch_device = find_device(device)

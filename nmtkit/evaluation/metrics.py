@@ -232,7 +232,7 @@ def reference_sets(references: References) -> tuple[Lines, ...]:
     :raises TypeError: a string stands where a list of lines is expected.
     """
     refuse_string(references, "references")
-    if not references or isinstance(references[0], str):
+    if len(references) == 0 or isinstance(references[0], str):  # also arrays of numpy
         return (cast(Lines, references),)
     for lines in references:
         refuse_string(lines, "references")
@@ -289,7 +289,7 @@ def check_line_counts(
                 f"{counted(len(hypotheses), 'line')} in {names[0]} but {len(lines):,} in {name};"
                 " give one hypothesis for each reference, in the same order"
             )
-    if not hypotheses:
+    if len(hypotheses) == 0:
         raise DataError(f"no lines in {' and '.join(names)}; give at least one")
 
 

@@ -22,7 +22,7 @@ from nmtkit.documents.formats import parse_document
 from nmtkit.documents.inline import parse_segment
 from nmtkit.documents.markdown_emphasis import with_visible_emphasis
 from nmtkit.documents.markdown_inline import EMPHASIS
-from nmtkit.errors import refuse_other
+from nmtkit.errors import ConfigError, refuse_other
 from nmtkit.inference.markup_translator import MarkupTranslator, own_table, read_patterns
 from nmtkit.inference.translation import Translation
 from nmtkit.inference.translator import Translator
@@ -80,11 +80,13 @@ def translate_document(
     :param table: word translations of `own_table`, for callers that translate many files; by
         default they are read from the model's folder each time.
     :param process_group: shares the sentences; on ranks other than 0 the result has no bytes.
-    :raises ConfigError: there is no such format.
+    :raises ConfigError: there is no such format, or a column is less than 1.
     :raises DataError: the file cannot be read, or its encoding lacks a character of a translation.
     :raises TypeError: `data` is no bytes.
     """
     refuse_other(data, bytes, "data")
+    if min(columns) < 1:
+        raise ConfigError(f"columns are counted from 1, not from {min(columns)}")
     text = translator.ensemble.first.config.text
     options = DocumentOptions(text.src_language, text.tgt_language, columns, reviewed, retranslate)
     document = SegmentedDocument(data, format, name, options)

@@ -9,7 +9,7 @@ A language model gives log p(text): `Scorer.load("cslm").score_text(["Je le vois
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -48,7 +48,8 @@ class Score:
     word_scores: log p of each target token given those before it; the last is that of `</s>`.
     src_tokens, tgt_tokens: tokens of the (first) model, without `</s>`.
     alignment: alpha_ij of the first model, if requested; the last row and column are those of
-        `</s>`. Shape: [len(tgt_tokens) + 1, len(src_tokens) + 1].
+        `</s>`. Shape: [len(tgt_tokens) + 1, len(src_tokens) + 1]. `==` does not
+        compare it.
     unknown: number of target tokens that are not in the vocabulary.
     names: words for which placeholders stand in the tokens of both sides.
     """
@@ -57,7 +58,7 @@ class Score:
     word_scores: list[float]
     src_tokens: list[str]
     tgt_tokens: list[str]
-    alignment: Tensor | None = None
+    alignment: Tensor | None = field(default=None, compare=False)
     unknown: int = 0
     names: Sequence[str] = ()
 

@@ -1,7 +1,7 @@
 """One translation of one line; counts of equal samples, and replacement of unknown words."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
@@ -36,7 +36,8 @@ class Translation:
     src_tokens: source tokens of the (first) model, without `</s>`.
     alignment: alpha_ij, if requested; for an ensemble the mean over the models with the same
         source tokens as the first. The last row and column are those of `</s>`.
-        Shape: [len(tokens) + 1, len(src_tokens) + 1], one row fewer if unfinished.
+        Shape: [len(tokens) + 1, len(src_tokens) + 1], one row fewer if unfinished. `==` does
+        not compare it.
     word_alignment: the same between words.
     names: names and numbers for which placeholders stand in the tokens of both sides.
     missing_terms: terms of the source line whose translation in the glossary it lacks.
@@ -52,7 +53,7 @@ class Translation:
     word_scores: list[float]
     finished: bool
     src_tokens: list[str]
-    alignment: Tensor | None = None
+    alignment: Tensor | None = field(default=None, compare=False)
     word_alignment: Alignment | None = None
     names: Sequence[str] = ()
     missing_terms: Sequence[str] = ()

@@ -1,7 +1,7 @@
 """Word alignments from attention weights, with subwords joined to words."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import torch
@@ -24,12 +24,12 @@ class Alignment:
     tgt_words: target words, likewise.
     matrix: alpha_ij; rows sum to 1. The last column is the source's `</s>`; the last row is the
         target's, if the sentence is finished.
-        Shape: [len(tgt_words) + 1, len(src_words) + 1], or one row fewer.
+        Shape: [len(tgt_words) + 1, len(src_words) + 1], or one row fewer. `==` does not compare it.
     """
 
     src_words: list[str]
     tgt_words: list[str]
-    matrix: Tensor
+    matrix: Tensor = field(compare=False)
 
     @property
     def columns(self) -> list[str]:

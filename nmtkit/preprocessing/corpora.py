@@ -26,6 +26,7 @@ from nmtkit.errors import ConfigError, DataError
 from nmtkit.io.inputs import Source
 from nmtkit.io.text_content import STANDARD
 from nmtkit.special_symbols import SPECIAL_WORDS
+from nmtkit.value_types import plain_number
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 
@@ -54,6 +55,12 @@ class TrainingCorpus:
     tag: str = ""
     is_phrase_table: bool = False
     columns: tuple[int, int] = (1, 2)
+
+    def __post_init__(self) -> None:
+        """Refuse one file without a tuple, and convert a number of numpy."""
+        if isinstance(self.files, str | Path):
+            raise TypeError("files must be a tuple of files, not one file; put it into a tuple")
+        object.__setattr__(self, "weight", plain_number(self.weight))
 
 
 def parse_corpus(values: Sequence[str]) -> TrainingCorpus:

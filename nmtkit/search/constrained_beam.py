@@ -416,7 +416,8 @@ class ConstrainedRows:
         if self._spans is None or self._spans.size(1) != alignment.size(2):
             all_spans = [self._sentence(row).constraints.spans for row in self.rows]
             terms = max([1, *map(len, all_spans)])
-            marked = torch.zeros(len(all_spans), alignment.size(2), terms)  # [n, T_x, terms]
+            shape = len(all_spans), alignment.size(2), terms  # [n, T_x, terms]
+            marked = torch.zeros(shape, dtype=torch.float32)
             for row, spans in enumerate(all_spans):
                 for term, span in enumerate(spans):
                     marked[row, list(span), term] = 1.0

@@ -265,7 +265,9 @@ class TextPipeline:
         if not last:
             return TextPrefix(text, tokens)
         forms = self._case.open_forms([*words, last]) if self._case and is_text else [[last]]
-        endings = [Ending(tuple(markers), word.encode()) for *markers, word in forms]
+        endings = [
+            Ending(tuple(markers), word.encode(errors="surrogatepass")) for *markers, word in forms
+        ]
         begun = (n for n, name in enumerate(names[: len(PLACEHOLDERS)]) if name.startswith(last))
         endings += [Ending((PLACEHOLDERS[number],), b"") for number in begun]
         return TextPrefix(text, tokens, tuple(endings), last, self._pieces(forms[0], names))

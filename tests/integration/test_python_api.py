@@ -153,6 +153,7 @@ def test_wrong_values_are_refused_before_any_work(translator, model, prepared, t
     output = tmp_path / "output"
     scorer = Scorer.load(model, device="cpu")
     for name, call in (
+        ("columns", lambda: translate_document(b"", "tsv", translator, columns=(0, 1))),
         ("case", lambda: prepare(pair, output, case=wrong, **LANGUAGES)),
         ("invalid", lambda: prepare(pair, output, invalid=wrong, **LANGUAGES)),
         ("tokenizer", lambda: prepare(pair, output, tokenizer=wrong, **LANGUAGES)),
@@ -289,3 +290,44 @@ def test_other_types_are_named(translator):
 def test_search_settings_have_the_fields_and_types_of_the_search_config():
     assert list(SearchSettings.__annotations__) == list(SearchConfig.__dataclass_fields__)
     assert get_type_hints(SearchSettings) == get_type_hints(SearchConfig)
+
+
+def test_the_default_type_of_torch_does_not_matter(model):
+    """A program may have set it to float64 before it loads a model."""
+
+    pairs = [(line, line) for line in LINES]
+
+    def results() -> list[Any]:
+        translator = Translator.load(model, device="cpu")
+        begun = translator.translate(LINES, prefixes=["u", "", "s"], alignments=True)
+        return [
+            [one.text for (one,) in translator.translate(LINES)],
+            [one.text for (one,) in begun],
+            [score.log_prob for score in Scorer.load(model, device="cpu").score(pairs)],
+        ]
+
+    before = results()
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert results() == before
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def test_files_of_merges_are_paths_or_strings(corpus, tmp_path):
+    codes = tmp_path / "codes"
+    codes.write_text("#version: 0.2\nt h\n", encoding="utf-8")
+    files = corpus / "train.en", corpus / "train.fr"
+    one, two = (
+        prepare(files, tmp_path / name, held_out=2, bpe_codes=[path], **LANGUAGES)
+        for name, path in (("one", codes), ("two", str(codes)))
+    )
+    assert one["outputs"] == two["outputs"]
+
+
+def test_results_with_alignments_can_be_compared(translator, model):
+    one, two = (list(translator.translate(LINES, alignments=True)) for _ in range(2))
+    assert one == two and one[0] != one[2]
+    scorer = Scorer.load(model, device="cpu")
+    score, same = (list(scorer.score([("one", "un")], alignments=True)) for _ in range(2))
+    assert score == same

@@ -296,3 +296,8 @@ def test_a_new_metric_entry_is_a_choice_of_evaluate_and_in_its_outputs(tmp_path:
     rows = run(command, [*buckets, "--system", "same", str(ref), "--csv"]).output
     assert "same,Word accuracy,100.0" in rows
     assert "not one of" in run(command, [*files, "--measure", "none"]).stderr
+
+
+def test_lines_may_be_arrays_of_numpy() -> None:
+    lines = np.array(["a b c d e", "f g h i"])
+    assert evaluate(lines, lines, metrics=["bleu"])[0].value == 100  # type: ignore[arg-type]

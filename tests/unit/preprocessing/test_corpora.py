@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from nmtkit.errors import ConfigError, DataError
@@ -160,3 +161,13 @@ def test_training_data_has_several_forms() -> None:
     assert as_corpora(("table",)) == [TrainingCorpus(("table",), is_phrase_table=True)]
     with pytest.raises(ConfigError, match="no training data"):
         as_corpora([])
+
+
+def test_a_corpus_of_one_file_has_it_in_a_tuple() -> None:
+    for file in ("a.tsv", Path("a.tsv")):
+        with pytest.raises(TypeError, match="put it into a tuple"):
+            TrainingCorpus(file)  # type: ignore[arg-type]
+
+
+def test_a_weight_of_numpy_is_a_number() -> None:
+    assert type(TrainingCorpus(("a.tsv",), weight=np.float32(2)).weight) is float  # type: ignore[arg-type]

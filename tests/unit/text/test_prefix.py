@@ -88,3 +88,7 @@ def test_a_prefix_is_read_as_the_rules_of_the_model_write_it(nmt_nfkc: SentenceP
     assert read.put_before("un file bleu", "un file b") == "un ﬁle ｂleu"
     for empty in ("\u200b", "\x07\u200b "):
         assert not pipeline.prefix(empty).tokens and not pipeline.prefix(empty).endings
+
+
+def test_half_of_a_surrogate_pair_is_a_word_that_no_token_spells() -> None:
+    assert french().prefix("\udcff").endings[0].spelling == b"\xed\xb3\xbf"
