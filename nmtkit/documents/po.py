@@ -149,9 +149,10 @@ class _Parser:
         entry = self._entry = self._entry or _Entry(start)
         if line.startswith("#,"):
             entry.flags.append((start, end))
-            entry.is_fuzzy |= "fuzzy" in _flags(line)
-            entry.is_unwrapped |= "no-wrap" in _flags(line)
-            entry.has_arguments |= not _NUMBERED_ARGUMENTS.isdisjoint(_flags(line))
+            flags = _flags(line)
+            entry.is_fuzzy |= "fuzzy" in flags
+            entry.is_unwrapped |= "no-wrap" in flags
+            entry.has_arguments |= not _NUMBERED_ARGUMENTS.isdisjoint(flags)
         if entry.flag_place < 0 and line.startswith("#|"):
             entry.flag_place = start
 

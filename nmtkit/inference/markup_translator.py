@@ -302,8 +302,8 @@ def _markup_named(name: str) -> Markup:
 def read_patterns(sources: Iterable[str], placeholders: bool = False) -> list[re.Pattern[str]]:
     """Return the patterns of protected text.
 
-    :param sources: "placeholders", or files with a regular expression on each line; empty lines
-        and comments, which begin with # and a blank, are none.
+    :param sources: "placeholders", or files with a regular expression on each line. Empty lines
+        are left out, and so are comments, which begin with # and a blank.
     :param placeholders: have the placeholders in any case.
     :raises DataError: a file cannot be read, or a line is not a regular expression.
     """
