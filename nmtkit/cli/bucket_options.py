@@ -1,23 +1,18 @@
 """Options of `nmtkit evaluate` for comparing systems, and for buckets of a test set."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
 from nmtkit.cli.command import group, option
-from nmtkit.cli.shared_options import FILE, language_option
-
-if TYPE_CHECKING:
-    _StringType = click.ParamType[str]
-else:
-    _StringType = click.ParamType  # not generic before click 8.4
+from nmtkit.cli.shared_options import FILE, StringType, language_option
 
 SIDES = ("source", "reference", "both")
 
 
-class MetricName(_StringType):
+class MetricName(StringType):
     """Name of a metric; the registry is imported only when the option or its help is used."""
 
     name = "metric"

@@ -5,13 +5,19 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nmtkit.cli import completion
 from nmtkit.cli.command import GENERAL, HARDWARE, TEXT, group, option
 from nmtkit.durations import parse_duration
+
+if TYPE_CHECKING:
+    StringType = click.ParamType[str]
+    FloatType = click.ParamType[float]
+else:
+    StringType = FloatType = click.ParamType  # not generic before click 8.4
 
 
 class PathName(click.Path):
@@ -40,7 +46,7 @@ class FloatRange(click.FloatRange):
         return number
 
 
-class Duration(click.ParamType[float]):
+class Duration(FloatType):
     """A time such as 90s, 30m or 1h30m, as seconds."""
 
     name = "duration"

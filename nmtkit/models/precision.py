@@ -5,6 +5,8 @@ from typing import Literal, TypeAlias
 
 import torch
 
+from nmtkit.models.fast.torch_private import processor_capabilities
+
 Precision: TypeAlias = Literal["float32", "bfloat16", "int8"]
 """Type of matrix products in search; states, attention and log-probabilities are float32."""
 
@@ -20,7 +22,7 @@ def multiplies_bfloat16(device: torch.device) -> bool:
     """Return True if the device multiplies bfloat16 itself."""
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
-    capabilities = torch.cpu.get_capabilities() if device.type == "cpu" else {}
+    capabilities = processor_capabilities() if device.type == "cpu" else {}
     return any(capabilities.get(name, False) for name in BFLOAT16_INSTRUCTIONS)
 
 

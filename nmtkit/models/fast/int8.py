@@ -29,6 +29,7 @@ from nmtkit.models.fast.torch_private import (
     has_private,
     int_matmul,
     pack_rows,
+    processor_capabilities,
     sum_packed_rows,
     unpack_rows,
 )
@@ -40,7 +41,7 @@ MAX_INT8 = 127
 
 @functools.cache
 def _has_vnni() -> bool:
-    return bool(torch.cpu.get_capabilities().get("avx512_vnni")) and has_private("_int_mm")
+    return bool(processor_capabilities().get("avx512_vnni")) and has_private("_int_mm")
 
 
 @functools.cache

@@ -10,7 +10,8 @@ Tested with torch 2.13.0.
 
 import functools
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -21,6 +22,14 @@ QUANTIZATION_STEPS = 255
 MAX_FBGEMM_ROW = 64
 """The largest integer in the rows that FBGEMM multiplies. Without VNNI it adds pairs of products in
 16 bits, which hold 2 x 2 x 64 x 127."""
+
+OLD_CAPABILITIES = {
+    "avx512_f": "_is_avx512_supported",
+    "avx512_bf16": "_is_avx512_bf16_supported",
+    "avx512_vnni": "_is_vnni_supported",
+}
+"""Functions of `torch.cpu` for an instruction each, by its name in `get_capabilities`, which torch
+2.6 does not have."""
 
 
 def onednn_pack(weight: Tensor, rows: int) -> Tensor:
@@ -45,6 +54,20 @@ def has_private(name: str) -> bool:
     except (AttributeError, RuntimeError):
         return False
     return True
+
+
+def processor_capabilities() -> Mapping[str, Any]:
+    """Return the instructions that this processor has, and its name, as torch names them.
+
+    An older torch knows the instructions of `OLD_CAPABILITIES` alone.
+    """
+    if has_private("cpu.get_capabilities"):
+        return torch.cpu.get_capabilities()
+    return {
+        name: getattr(torch.cpu, function)()
+        for name, function in OLD_CAPABILITIES.items()
+        if has_private(f"cpu.{function}")
+    }
 
 
 def int_matmul(a: Tensor, b: Tensor) -> Tensor:

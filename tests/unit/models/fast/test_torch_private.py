@@ -11,6 +11,7 @@ import nmtkit
 from nmtkit.models.fast import torch_private
 from nmtkit.models.fast.torch_private import (
     MAX_FBGEMM_ROW,
+    OLD_CAPABILITIES,
     fbgemm_pack,
     fbgemm_product,
     gradient_norm,
@@ -21,6 +22,7 @@ from nmtkit.models.fast.torch_private import (
     plain_pack_rows,
     plain_sum_packed_rows,
     plain_unpack_rows,
+    processor_capabilities,
     scale_gradients_,
     sigmoid_slope_,
     sum_packed_rows,
@@ -54,6 +56,17 @@ def test_no_other_module_uses_a_private_function_of_torch() -> None:
 @pytest.mark.parametrize(("name", "known"), [("_int_mm", True), ("ops.mkldnn.none_such", False)])
 def test_missing_private_functions_are_detected(name: str, known: bool) -> None:
     assert has_private(name) is known
+
+
+def test_an_older_torch_tells_the_same_of_this_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = processor_capabilities()
+    has = has_private.__wrapped__
+    monkeypatch.setattr(
+        torch_private, "has_private", lambda name: "get_capabilities" not in name and has(name)
+    )
+    older = processor_capabilities()
+    assert set(older) == set(OLD_CAPABILITIES)
+    assert older == {name: known.get(name, False) for name in older}
 
 
 @pytest.mark.usefixtures("either")
