@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from nmtkit.config import Config
+from nmtkit.models import precision
 from nmtkit.models.precision import multiplies_bfloat16
 from nmtkit.training import planning
 from nmtkit.training.plan import FILLED, SIZES, after_start
@@ -256,7 +257,7 @@ def test_the_processor_tells_whether_it_multiplies_bfloat16(
 ) -> None:
     cpu = torch.device("cpu")
     for capabilities, expected in (({"avx512_bf16": True}, True), ({"avx2": True}, False)):
-        monkeypatch.setattr(torch.cpu, "get_capabilities", lambda found=capabilities: found)
+        monkeypatch.setattr(precision, "processor_capabilities", lambda found=capabilities: found)
         assert multiplies_bfloat16(cpu) is expected
     assert not multiplies_bfloat16(torch.device("meta"))
 
