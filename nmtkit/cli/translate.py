@@ -59,9 +59,9 @@ def command(
     """Translate the lines of INPUT, stdin by default.
 
     Each line of input has one line of output, in the same order; an empty line has an empty
-    translation. A line that arrives alone is translated at once, lines that arrive fast in batches.
-    Bytes that are not UTF-8 become U+FFFD, with a warning. Processes that torchrun starts together
-    share the lines, and one of them writes.
+    translation, with the score 0. A line that arrives alone is translated at once, lines that
+    arrive fast in batches. Bytes that are not UTF-8 become U+FFFD, with a warning. Processes that
+    torchrun starts together share the lines, and one of them writes.
 
     A score is the natural logarithm of the probability of the tokens including </s>; 'nmtkit score'
     gives the same score to a finished translation whose text it splits into the same tokens. It
@@ -74,9 +74,11 @@ def command(
 
     for each translation, where NUMBER counts the lines of input from 0. --counts adds 'count= C'
     behind SCORE. The last field includes a coverage penalty; a term that a search for --terms puts
-    in counts there by the attention to its source words, not by its log-probability. With --json a
-    line of input has one object: its 'source_tokens', and its 'translations' with 'text', 'tokens',
-    'score', 'ranking_score' (the last field), 'word_scores' of the tokens and </s>, and 'finished'.
+    in counts there by the attention to its source words, not by its log-probability. The list is
+    sorted by that field, but translations that have all names to copy, symbols of markup or terms
+    of --terms-mode soft may come before others whose field is higher. With --json a line of input
+    has one object: its 'source_tokens', and its 'translations' with 'text', 'tokens', 'score',
+    'ranking_score' (the last field), 'word_scores' of the tokens and </s>, and 'finished'.
     Alignments link words by their positions from 0: words of the input after tokenisation, and
     words of the translation before detokenisation. They have a line for each translation written.
     The soft format is a JSON object with the words, and for each target word the weights of the

@@ -40,9 +40,10 @@ class Hypothesis:
         return self.ids[:-1] if self.finished else self.ids
 
     def ranking_score(self, settings: SearchConfig) -> float:
-        """Return the score by which an n-best list is sorted.
+        """Return the score by which search ranks hypotheses.
 
-        It is log p divided by the length penalty; for a coverage penalty see `coverage.py`.
+        An n-best list is sorted by it, unless names, symbols of markup or terms come first. It is
+        log p divided by the length penalty; for a coverage penalty see `coverage.py`.
 
         :raises ModelError: the settings have a coverage penalty, but there is no alignment.
         """
