@@ -1,11 +1,12 @@
 """The private functions of torch that this package uses, each with a fallback.
 
-A later torch may rename or remove them. The products of oneDNN then fall back to `torch.addmm`
-(`matmul.py` tests for them); each other function has a twin here that uses public functions only
-and gives the same values in more time. `tests/unit/models/fast/test_torch_private.py` compares the
-twins, and checks that no other module of the package uses a private function of torch.
+An earlier torch may lack some, a later one rename or remove them. The products of oneDNN then fall
+back to `torch.addmm` (`matmul.py` tests for them); `processor_capabilities` falls back to what an
+earlier torch knows; each other function has a twin here that uses public functions only and gives
+the same values in more time. `tests/unit/models/fast/test_torch_private.py` compares the twins, and
+checks that no other module of the package uses a private function of torch.
 
-Tested with torch 2.13.0.
+Tested with torch 2.6.0, 2.13.0 and 2.14.1.
 """
 
 import functools
