@@ -12,9 +12,11 @@ training, too. Everything counts: starting, reading, validations, saving. One sy
 the machine. Translations of the test set (beam 5), joined to raw text, are scored by sacreBLEU; of
 another system's settings the best counts, by the test set itself. Each --variant of nmtkit has some
 settings in place of the planned ones. What was measured is kept in `--work`: a race that was
-interrupted goes on, and `--measured` reports so far. `--keep FOLDER` keeps all translations with
-their figures, so that examples/kept_outputs.py can compute these again. Figures that an earlier
-race wrote by `--output race.md`, into race.json, are reported and drawn again without racing:
+interrupted goes on, and `--measured` reports so far. `--updates` gives the peers' number of updates
+where their speed is known from a machine that was theirs alone: the training may take longer then.
+`--keep FOLDER` keeps all translations with their figures, so that examples/kept_outputs.py can
+compute these again. Figures that an earlier race wrote by `--output race.md`, into race.json, are
+reported and drawn again without racing:
 
     python bench/race.py --results bench/race_zen4.json bench/race_zen3.json
         --picture docs/explanation/race.svg
@@ -122,31 +124,50 @@ HEADER = ["text", "minutes", "system", "setting", "updates", "wall minutes", "BL
 
 
 @dataclass(frozen=True)
+class Setting:
+    """What a system trains with; nothing but the name where it decides itself."""
+
+    name: str
+    hidden: int = 0
+    batch_tokens: int = 0
+    rate_factor: float = 1.0
+
+    @classmethod
+    def of_peer(cls, hidden: int, batch_tokens: int, rate_factor: float) -> "Setting":
+        """Return the setting of a system that has to be told everything."""
+        name = f"n = {hidden}, batches of {batch_tokens:,}, learning rate × {rate_factor:g}"
+        return cls(name, hidden, batch_tokens, rate_factor)
+
+
+@dataclass(frozen=True)
 class Entry:
-    """A system with one of its settings, on one text, for some minutes."""
+    """A system with one of its settings, on one text, for some minutes.
+
+    updates: of a peer's training, where they are known; 0: as many as fill the minutes.
+    """
 
     text: Text
     data: Data
     folder: Path
     system: System
-    setting: str
-    sizes: Sizes
-    batch_tokens: int
+    setting: Setting
     minutes: float
     threads: int
-    rate_factor: float = 1.0
+    updates: int = 0
 
     def __str__(self) -> str:
-        return f"{self.text.name}, {self.minutes:g} min: {self.system.name}, {self.setting}"
+        return f"{self.text.name}, {self.minutes:g} min: {self.system.name}, {self.setting.name}"
 
     @property
     def task(self) -> Task:
         """The training, without its number of updates."""
-        name = f"{self.system.name}-{self.setting}-{self.minutes:g}"
+        setting = self.setting
+        name = f"{self.system.name}-{setting.name}-{self.minutes:g}"
         folder = (self.folder / re.sub("[^a-zA-Z0-9.=]+", "-", name)).resolve()
-        limits = {"max_length": MAX_LENGTH, "batch_tokens": self.batch_tokens}
-        training = {"threads": self.threads, **limits}
-        return Task(self.data, folder, self.sizes, 0, rate_factor=self.rate_factor, **training)
+        n = setting.hidden
+        limits = {"max_length": MAX_LENGTH, "batch_tokens": setting.batch_tokens}
+        task = Task(self.data, folder, Sizes(n, n, n, n), 0, self.threads, **limits)
+        return replace(task, rate_factor=setting.rate_factor)
 
     def result(self) -> Result:
         """Return the figures, measured now or earlier."""
@@ -170,7 +191,7 @@ class Entry:
     def _measure(self) -> Result:
         """Train, translate and score."""
         system, planned = self.system, isinstance(self.system, PlannedNmtkit)
-        updates = 0 if planned else self._updates()
+        updates = 0 if planned else self.updates or self._updates()
         task = replace(self.task, updates=updates)
         environment = system.environment(task.threads)
         cost = run_command(system.train(task), task.folder / "log", environment)
@@ -236,29 +257,23 @@ def entries_of(options: argparse.Namespace) -> Iterator[Entry]:
         work = options.work / text.name.replace(" ", "-")
         data = Data.open(text.prepare(work, options.size), work)
         for minutes in sorted(options.minutes):
-            for system, setting, sizes, tokens, factor in systems_of(options, minutes):
+            for system, setting in systems_of(options, minutes):
                 if options.only and system.name not in options.only:
                     continue
-                place = (text, data, work, system, setting)
-                entry = Entry(*place, sizes, tokens, minutes, options.threads, factor)
+                limits = (minutes, options.threads, options.updates)
+                entry = Entry(text, data, work, system, setting, *limits)
                 if entry.is_measured or not options.measured:
                     yield entry
 
 
-def systems_of(
-    options: argparse.Namespace, minutes: float
-) -> Iterator[tuple[System, str, Sizes, int, float]]:
-    """Yield the systems with their settings, sizes, tokens an update, and rate factors."""
-    planned = Sizes(0, 0, 0, 0)
-    yield PlannedNmtkit(minutes), "planned", planned, 0, 1.0
+def systems_of(options: argparse.Namespace, minutes: float) -> Iterator[tuple[System, Setting]]:
+    """Yield the systems with their settings."""
+    yield PlannedNmtkit(minutes), Setting("planned")
     for variant in options.variant:
-        yield PlannedNmtkit(minutes, variant), "settings", planned, 0, 1.0
-    for system in peers(options.peers, options.marian):
-        for n, tokens, factor in itertools.product(
-            options.hidden, options.batch_tokens, options.rates
-        ):
-            setting = f"n = {n}, batches of {tokens:,}, learning rate × {factor:g}"
-            yield system, setting, Sizes(n, n, n, n), tokens, factor
+        yield PlannedNmtkit(minutes, variant), Setting("settings")
+    settings = itertools.product(options.hidden, options.batch_tokens, options.rates)
+    peer_settings = list(itertools.starmap(Setting.of_peer, settings))
+    yield from itertools.product(peers(options.peers, options.marian), peer_settings)
 
 
 def best_of(entries: Sequence[Entry], kept: Path | None = None) -> list[Row]:
@@ -272,7 +287,8 @@ def best_of(entries: Sequence[Entry], kept: Path | None = None) -> list[Row]:
         if kept:
             entry.keep(kept)
         key = entry.text.name, entry.minutes, entry.system.name
-        row = Row(*key, entry.setting, result.updates, result.minutes, result.bleu, result.chrf)
+        scores = (result.bleu, result.chrf)
+        row = Row(*key, entry.setting.name, result.updates, result.minutes, *scores)
         if key not in best or row.bleu > best[key].bleu:
             best[key] = row
     return list(best.values())
@@ -317,6 +333,7 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
         "--rates", nargs="+", type=float, default=[1, 2], help="factors on the peers' learning rate"
     )
     parser.add_argument("--variant", action="append", default=[], help="settings of nmtkit")
+    parser.add_argument("--updates", type=int, default=0, help="of the peers: nothing is measured")
     parser.add_argument("--only", nargs="+", help="only systems of these names")
     parser.add_argument("--size", type=int, default=8000, help="BPE merges")
     parser.add_argument("--threads", type=int, default=2)

@@ -8,9 +8,8 @@ import pytest
 import race
 from corpus import Text
 from languages import scores_of
-from operations import Sizes
 from plotting import Panel, figure_of
-from race import Entry, PlannedNmtkit, Result, Row, best_of, main, panels_of
+from race import Entry, PlannedNmtkit, Result, Row, Setting, best_of, main, panels_of
 from systems import Data, Task
 from timing import BenchError, CommandCost, Spread
 
@@ -52,9 +51,8 @@ def test_nmtkit_has_nothing_but_its_time(task: Task) -> None:
 
 
 def test_of_a_systems_settings_the_best_counts(text: Text, data: Data, tmp_path: Path) -> None:
-    system, none = PlannedNmtkit(2), Sizes(0, 0, 0, 0)
-    entry = Entry(text, data, tmp_path, system, "a", none, 0, 2, 1)
-    entries = [replace(entry, setting=setting) for setting in "abc"]
+    entry = Entry(text, data, tmp_path, PlannedNmtkit(2), Setting("a"), 2, 1)
+    entries = [replace(entry, setting=Setting(name)) for name in "abc"]
     for one, bleu in zip(entries, (10.0, 30.0, 20.0), strict=True):
         one.task.folder.mkdir(parents=True)
         result = Result(bleu, 50.0, 100, 2.0)
@@ -116,7 +114,7 @@ def test_a_kept_translation_has_the_figures_of_the_race(
     folder.mkdir()
     (folder / f"test.{language}").write_text("\n".join(lines) + "\n")
     text = Text("en", language, folder)
-    entry = Entry(text, data, tmp_path, PlannedNmtkit(2), "planned", Sizes(0, 0, 0, 0), 0, 2, 1)
+    entry = Entry(text, data, tmp_path, PlannedNmtkit(2), Setting("planned"), 2, 1)
     with pytest.raises(BenchError, match="missing; remove result.json"):
         entry.keep(tmp_path / "kept")
     entry.translation.parent.mkdir(parents=True)
@@ -141,5 +139,5 @@ def test_the_updates_of_a_peer_fill_the_time(
             (task.folder / "record.json").write_text(json.dumps({"updates": readings}))
 
     monkeypatch.setattr(race, "run_command", lambda *_: CommandCost(10.5, 1, 1))
-    entry = Entry(text, data, tmp_path, Peer(2), "a", Sizes(0, 0, 0, 0), 0, 2, 1)
+    entry = Entry(text, data, tmp_path, Peer(2), Setting.of_peer(128, 800, 2), 2, 1)
     assert entry._updates() == (120 - 10) / 0.5
