@@ -310,8 +310,9 @@ class Plan:
 
     @property
     def updates(self) -> int:
-        """Number of updates."""
-        return max(1, round(self.tokens / (FILLED * self._update_size)))
+        """Number of updates. A batch has the whole of a corpus that is smaller."""
+        batch_tokens = min(FILLED * self.batch_size, max(self.figures.tgt_tokens, 1))
+        return max(1, round(self.tokens / (self.limits.accumulated * batch_tokens)))
 
     @property
     def learning_rate(self) -> float:

@@ -80,7 +80,9 @@ def test_wide_signs_that_rules_write_as_markup_come_back(translator: Translator,
 def test_text_without_markup_is_translated_as_ever(translator: Translator, line: str) -> None:
     ((expected,),) = translator.translate([line])
     ((found,),) = MarkupTranslator(translator).translate([line])
-    assert (found.text, found.tokens) == (expected.text, expected.tokens)
+    # A placeholder that the source does not have is left out.
+    text = " ".join(word for word in expected.text.split(" ") if word != "%s")
+    assert (found.text, found.tokens) == (text, expected.tokens)
     assert found.score == pytest.approx(expected.score)
 
 

@@ -179,6 +179,15 @@ def test_updates_use_the_tokens_at_the_rate_of_their_batches(
     assert plan.learning_rate == pytest.approx(rate, rel=0.05)
 
 
+def test_a_batch_has_no_more_tokens_than_the_corpus() -> None:
+    figures = CorpusFigures(10, 70, 70, 30, 30, 20)
+    plan = Plan(96, 7_000, figures)
+    assert plan.updates == plan.epochs == 100
+    assert plan.settings()["training"]["guided_updates"] == 100
+    accumulated = dataclasses.replace(plan, limits=BatchLimits(accumulated=2))
+    assert accumulated.updates == 50
+
+
 @pytest.mark.parametrize(("epochs", "dropout"), [(0.5, 0.0), (5, 0.1), (9, 0.2), (99, 0.4)])
 def test_pairs_that_come_again_need_dropout(epochs: float, dropout: float) -> None:
     plan = Plan(256, epochs * SMALL.tgt_tokens, SMALL)
