@@ -17,8 +17,9 @@ The gated unit is `layers.gru_step`. Shapes: B sentences; m, n, l and r are `emb
 
 Departures and readings:
 
-- The readout has s_i, which has read y_{i-1} (Cho et al. 2014, eq. (4) and appendix). In GroundHog
-  the first word is read out from s_0, as there is no y_0; here from s_1, computed from s_0 and c.
+- The readout has s_i, which has read y_{i-1} (Cho et al. 2014, section 2.2 and appendix). In
+  GroundHog the first word is read out from s_0, as there is no y_0; here from s_1, computed from
+  s_0 and c.
 - z is the share of the state that is replaced, as in Bahdanau et al.; in Cho et al. 2014 it is the
   share that is kept. With z in place of 1 - z the model is the same.
 - There is no vector for the beginning of a sentence: the term of E_y y_0 is zero (GroundHog).

@@ -13,7 +13,7 @@ Departures and readings:
 
 - The source ends with `</s>`, which is read last (GroundHog): c is the state after it.
 - Cho et al. 2014 have c = tanh(V h_{T_x}), as `phrase_rnn.py`; the sentence models have c = h_{T_x}
-  (Bahdanau et al. 2015, A.1).
+  (Bahdanau et al. 2015, A.2.2).
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from nmtkit.models.packing import Packing
 
 @dataclass(frozen=True)
 class RNNencConfig:
-    """Sizes of Bahdanau et al. 2015, B.1, and settings that are not in the papers.
+    """Sizes of Bahdanau et al. 2015, A.2.3, and settings that are not in the papers.
 
     embedding: m, size of a word vector.
     hidden: n, units of the encoder and of the decoder.

@@ -16,7 +16,7 @@ Equations (appendix A.2; biases left out, as there), * element-wise:
 weighted by alpha_i is C c_i. `step` decodes one target position of k hypotheses per sentence.
 `teacher_forced` does the same for all positions of given translations: `decoder_scan` has the
 recursion, and the rest is computed for all positions at once. The gated unit is `layers.gru_step`.
-Shapes: B sentences, N real positions; m, n, n' and l as in B.1.
+Shapes: B sentences, N real positions; m, n, n' and l as in A.2.3.
 
 Departures and readings:
 
@@ -85,7 +85,7 @@ from nmtkit.special_symbols import BOS
 
 @dataclass(frozen=True)
 class RNNsearchConfig:
-    """Sizes of Bahdanau et al. 2015, B.1, and settings that are not in the paper.
+    """Sizes of Bahdanau et al. 2015, A.2.3, and settings that are not in the paper.
 
     embedding: m, size of a word vector.
     hidden: n, units of the decoder and of each direction of the encoder.

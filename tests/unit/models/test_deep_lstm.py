@@ -120,7 +120,7 @@ def test_the_papers_sizes_are_the_defaults():
     with torch.device("meta"):
         model = DeepLSTM(config, 160_000, 80_000)
     count = sum(parameter.numel() for parameter in model.parameters())
-    assert round(count / 1e6) == 384  # "380M parameters"; section 3.4
+    assert round(count / 1e6) == 384  # "384M parameters"; section 3.4
     recurrent = sum(p.numel() for p in [*model.encoder.U, *model.decoder.U])
     above = sum(p.numel() for p in [*model.encoder.W, *model.decoder.W])
     assert recurrent + above == 64_000_000  # "of which 64M are pure recurrent connections"
