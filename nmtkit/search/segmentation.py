@@ -13,8 +13,8 @@ and the segmentation with the largest total confidence is read off S from the en
 Spans are pairs (start, end) of word indices from 0, end exclusive: e_ij is (i - 1, j), and
 j - i + 1 is end - start.
 
-Table 2 compares three confidences: log p alone, not divided; the mean of log p and log q, not
-divided; and that mean divided by the logarithm, the "short phrase penalty" of eq. (2).
+Table 2 compares three confidences: log p alone; the mean of log p and log q, not divided; and that
+mean divided by the logarithm, the "short phrase penalty" of eq. (2).
 
 Departures and readings
 
@@ -23,6 +23,8 @@ Departures and readings
   The authors' code, which made the table, divides by the logarithm of the span's length with its
   `</s>`, plus one: log(j - i + 3). So does this module. Where log p + log q are equal, a longer
   span is more confident than a shorter one.
+- The paper does not say whether log p alone is divided. Here it is not in table 2, where only the
+  last row is marked (p); `confidence` can do either.
 - The spans of a sentence are those of at most `longest` words, in the authors' code 20, instead of
   all: i runs over j - longest + 1 <= i <= j only.
 - Of equal totals the one with the longer last segment is chosen, which (6) leaves open.
