@@ -1,8 +1,8 @@
 """Normalise quotes and line ends in every text of the example.
 
 The corpora write the apostrophe as ' or as the typographic one, in every mixture, and a tokenizer
-distinguishes `l'` from `l ’`: without normalisation a word has two vocabulary entries. The papers do
-not mention it; among the code of Jean et al. 2015 is a tokenizer.perl that maps U+2019 to '.
+distinguishes `l'` from `l ’`: without normalisation a word has two vocabulary entries. The papers
+do not mention it; among the code of Jean et al. 2015 is a tokenizer.perl that maps U+2019 to '.
 Normalisation changes BLEU (the French of newstest2014 has typographic apostrophes in 37 lines, 2012
 and 2013 have none), so training data, dev set and both sides of the test set are treated alike. The
 published newstest2014 is kept unchanged beside it, for sacreBLEU on detokenised text.

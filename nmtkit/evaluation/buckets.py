@@ -14,8 +14,9 @@ Departures and readings:
   the reference separately. The same applies to table 1.
 - "A window of size 10" contains ten lengths, such as 11 to 20, and moves by one word. It is plotted
   at its middle. Only windows between the shortest and the longest sentence are used.
-- Sutskever et al. sort the sentences but do not say how many are behind a point; the caller does. A
-  window over them moves by a tenth of its size; equal values keep the order of the lines. It is plotted at the mean of its sentences' values.
+- Sutskever et al. sort the sentences but do not say how many are behind a point; the caller does.
+  A window over them moves by a tenth of its size; equal values keep the order of the lines. It is
+  plotted at the mean of its sentences' values.
 - The most frequent word has rank 1. A word outside the list has the rank after the last one. A
   sentence without words has no rank and belongs to no bucket by rank.
 """
