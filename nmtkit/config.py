@@ -91,8 +91,8 @@ class TrainingConfig:
     gradient_accumulation: number of batches whose gradients are summed for one update.
     batch_parts: on the CPU, split the pairs of each batch in this many parts, whose gradients are
         computed at the same time by as many processes, which divide the threads; 1: off. This is
-        faster for small models. Another number gives another model, as dropout is drawn for each
-        part.
+        faster for small models. Another number gives another model, as dropout and the words of
+        `softmax_samples` are drawn for each part.
     precision: type of matrix products; parameters, states, softmax and optimizer stay float32.
         bfloat16 is faster on a GPU and on processors with avx512_bf16 or amx_bf16 only.
     cuda_graphs: on a GPU by CUDA, record the kernels of each shape of batch and start them
@@ -125,7 +125,7 @@ class TrainingConfig:
         0, after a checkpoint from which a training with a higher limit goes on.
     schedule: further factors of the learning rate, "updates:factor", linear between points; the
         last one ends the training. `time_limit` adds points when they are known; with them, and
-        without it, a training is repeated exactly.
+        without it, a training is repeated exactly. `--updates` replaces one that ends elsewhere.
     max_nonfinite: stop training after this many consecutive updates without finite cost and
         gradient; such updates leave the parameters unchanged.
     average_checkpoints: number of last checkpoints whose mean is validated and saved.

@@ -30,11 +30,17 @@ MAX_PARTS = 1024
 MAX_ACCUMULATION = 10_000
 """The batches of an update are in memory together."""
 
+MIN_EPOCHS_APART = 1e-6
+"""Epochs are divided by it; the number of decays must be finite."""
+
 AT_LEAST_ONE = AllowedRange("at least 1", lambda value: value >= 1)
 LAYER_SIZE = AllowedRange("from 1 to 1,000,000", lambda value: 1 <= value <= 1_000_000)
 LAYER_COUNT = AllowedRange("from 1 to 100", lambda value: 1 <= value <= 100)
 NOT_NEGATIVE = AllowedRange("at least 0", lambda value: 0 <= value < math.inf)
 POSITIVE = AllowedRange("above 0", lambda value: 0 < value < math.inf)
+EPOCHS_APART = AllowedRange(
+    f"at least {MIN_EPOCHS_APART:.6f}", lambda value: MIN_EPOCHS_APART <= value < math.inf
+)
 PROBABILITY = AllowedRange("in [0, 1)", lambda value: 0 <= value < 1)
 DECAY_RATE = AllowedRange("above 0 and below 1", lambda value: 0 < value < 1)
 BEAM = AllowedRange(f"from 1 to {MAX_BEAM:,}", lambda value: 1 <= value <= MAX_BEAM)
@@ -83,7 +89,7 @@ RANGES: dict[str, AllowedRange] = {
     "training.lr_decay": DECAY_FACTOR,
     "training.lr_decay_patience": NOT_NEGATIVE,
     "training.lr_decay_after": NOT_NEGATIVE,
-    "training.lr_decay_every": POSITIVE,
+    "training.lr_decay_every": EPOCHS_APART,
     "training.warmup": NOT_NEGATIVE,
     "training.cooldown": NOT_NEGATIVE,
     "training.time_limit": NOT_NEGATIVE,

@@ -218,6 +218,7 @@ class Trainer:
                     self.progress, update.cost, update.tokens, update.norm
                 )
                 # the first update also waits for processes, memory and kernels
+                old_schedule = self.schedule
                 if self.time_limit is not None and not is_first:
                     self.time_limit.costs.add_update(seconds, update.tokens)
                     self._revise_schedule(self.time_limit)
@@ -225,6 +226,7 @@ class Trainer:
                 validation_due = self._validation_due(previous) or bool(self._used_up())
                 if validation_due:
                     self.validate_and_save()
+                self._record_revision(old_schedule)
                 signal = self._stop_signal(update)
                 if signal is not None:
                     self._stop(signal, saved=validation_due)
@@ -236,22 +238,27 @@ class Trainer:
         return seconds
 
     def _revise_schedule(self, time_limit: TimeLimit) -> None:
-        """Move the end of the training to where the time will be over.
-
-        Before the cooldown begins a checkpoint is saved, from which a training with a higher limit
-        can go on. All ranks follow rank 0.
-        """
+        """Move the end of the training to where the time will be over; all ranks follow rank 0."""
         progress = self.progress
         revised = self.process_group.broadcast(
             lambda: time_limit.revise(self.schedule, progress.updates, progress.seconds)
         )
-        if revised.points == self.schedule.points:
+        if revised.points != self.schedule.points:
+            self.schedule = revised
+
+    def _record_revision(self, old: Schedule) -> None:
+        """Record the schedule if it was revised after this update.
+
+        Before the cooldown begins a checkpoint is saved, from which a training with a higher limit
+        can go on: after a validation of the same update, which counts in what follows.
+
+        :param old: the schedule before.
+        """
+        if self.schedule is old or not self.process_group.is_main:
             return
-        if not self.schedule.end and self.process_group.is_main:
+        if not old.end:
             self._save_checkpoint(CheckpointKind.STEADY)
-        self.schedule = revised
-        if self.process_group.is_main:
-            self.record_schedule(revised)
+        self.record_schedule(self.schedule)
 
     def _stop_signal(self, update: Update) -> int | None:
         """Return the signal that stops this training after the update, or None.

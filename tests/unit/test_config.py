@@ -155,6 +155,7 @@ def test_old_names_in_a_model_folder_give_no_warning(caplog):
             {"training": {"gradient_accumulation": 10**20}},
             "training.gradient_accumulation must be from 1 to 10,000",
         ),
+        ({"training": {"lr_decay_every": 1e-320}}, "lr_decay_every must be at least 0.000001"),
         ({"training": {"lr_decay": 2}}, "training.lr_decay must be above 0 and at most 1, not 2"),
         (
             {"search": {"no_repeat_ngram": -1}},

@@ -214,6 +214,20 @@ def test_a_continued_training_that_is_killed_early_keeps_its_checkpoints(
     assert "damaged" not in caplog.text and "cannot be resumed" not in caplog.text
 
 
+def test_the_checkpoint_before_the_cooldown_knows_the_validation_of_its_update(
+    run: Run, caplog: pytest.LogCaptureFixture
+) -> None:
+    often = "training.validate_every=1"
+    first = run("model", often, time=LIMIT)
+    (steady,) = (first.folder / "checkpoints").glob("*.steady")
+    progress = json.loads((steady / "state.json").read_text())["progress"]
+    rows = map(json.loads, (first.folder / "metrics.jsonl").read_text().splitlines())
+    costs = [row["dev_cost_per_token"] for row in rows if row["update"] <= progress["updates"]]
+    assert progress["best_cost"] == pytest.approx(min(costs), abs=1e-5)
+    assert run("model", often, time=3 * LIMIT).updates > first.updates
+    assert "has changed since" not in caplog.text
+
+
 @pytest.mark.parametrize("limit", [{"updates": 1}, {"updates": 40}, {"time": LIMIT / 2}])
 def test_with_a_lower_limit_a_finished_training_stays_as_it_is(
     run: Run, limit: dict[str, Any]
