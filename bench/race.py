@@ -232,12 +232,22 @@ class Entry:
         text = self.text
         name = re.sub("[^a-zA-Z0-9.]+", "-", text.name) + f"/{self.task.folder.name}"
         race = f"python bench/race.py --text {text.src}-{text.tgt}={text.folder.name}"
+        race += f" --minutes {self.minutes:g}{self._peer_options()}"
         keep: list[str | Path] = [sys.executable, KEPT_OUTPUTS, "keep", folder, "--name", name]
-        keep += ["--system", str(self), "--command", f"{race} --minutes {self.minutes:g}"]
+        keep += ["--system", str(self), "--command", race]
         keep += ["--", "evaluate", self.translation, self.reference, "-t", text.tgt]
         keep += ["--measure", "sacrebleu", "--measure", "chrf"]
         # The words of `scores_of`, where `nmtkit evaluate` has others by default.
         return [*keep, "--tokenize", "char"] if text.tgt == "ja" else keep
+
+    def _peer_options(self) -> str:
+        """Return the options that train a peer so again."""
+        setting = self.setting
+        if isinstance(self.system, PlannedNmtkit):
+            return ""
+        trained = f" --batch-tokens {setting.batch_tokens} --rates {setting.rate_factor:g}"
+        trained += f" --updates {self.result().updates} --threads {self.threads}"
+        return f" --peers PEERS --only '{self.system.name}' --hidden {setting.hidden}{trained}"
 
     def _updates(self) -> int:
         """Return the number of updates that fill the time, by a measurement of some."""

@@ -10,6 +10,7 @@ from corpus import Text
 from languages import scores_of
 from plotting import Panel, figure_of
 from race import Entry, PlannedNmtkit, Result, Row, Setting, best_of, main, panels_of
+from race_systems import MarianRecurrent
 from systems import Data, Task
 from timing import BenchError, CommandCost, Spread
 
@@ -127,6 +128,18 @@ def test_a_kept_translation_has_the_figures_of_the_race(
     assert values == {"BLEU (sacreBLEU)": pytest.approx(bleu), "chrF": pytest.approx(chrf)}
     assert record["commands"] == [f"python bench/race.py --text en-{language}=laws --minutes 2"]
     assert str(tmp_path) not in path.read_text()
+
+
+def test_the_kept_command_of_a_peer_has_its_setting(text: Text, data: Data, tmp_path: Path) -> None:
+    peer = MarianRecurrent(Path("python"))
+    entry = Entry(text, data, tmp_path, peer, Setting.of_peer(128, 800, 2), 20, 1)
+    entry.task.folder.mkdir(parents=True)
+    (entry.task.folder / "result.json").write_text(json.dumps(asdict(Result(1, 2, 5040, 20))))
+    command = entry.keep_command(tmp_path / "kept")
+    assert command[command.index("--command") + 1] == (
+        "python bench/race.py --text en-fr=laws --minutes 20 --peers PEERS --only 'Marian, RNN'"
+        " --hidden 128 --batch-tokens 800 --rates 2 --updates 5040 --threads 1"
+    )
 
 
 def test_the_updates_of_a_peer_fill_the_time(
