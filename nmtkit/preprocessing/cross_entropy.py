@@ -11,7 +11,8 @@ Departures and readings:
   domain's text, and a general model is trained on a random sample of the general text that is as
   long as the domain's text. Moore and Lewis smooth by absolute discounting; here, as in Axelrod et
   al., by Kneser-Ney.
-- Cross-entropies are in nats per token, `</s>` included. Case is kept.
+- Cross-entropies are in nats per token, `</s>` included. Case is kept. In scripts without blanks
+  between words each character is a token.
 - The papers' general model has seen the sampled pairs, so it predicts them too well and they rank
   too low: the more so, the longer the domain's text and its sample are. Here the pool has two
   folds, each with a sample and a model of its own, and a pair is scored by the model of the other
@@ -41,6 +42,7 @@ from nmtkit.io.lines import BLOCK_LINES, decode_lines, read_raw_blocks
 from nmtkit.preprocessing.ngram_model import Floats, Ints, NgramModel, line_lengths, line_sums
 from nmtkit.special_symbols import SPECIAL_WORDS
 from nmtkit.text.pipeline import TextPipeline
+from nmtkit.text.scripts import spaced_characters
 from nmtkit.text.vocabulary import Vocabulary
 
 RECORD = np.dtype([("score", "<f8"), ("words", "<u4")])
@@ -244,6 +246,8 @@ def tokenize_block(
     for side in settings.sides:
         pipeline = _pipelines(settings.text)[side]
         words[side] = [pipeline.words(line) for line in texts[side]]
+        if not settings.text.tokenized:
+            words[side] = list(map(spaced_characters, words[side]))
     for side, lines in enumerate(texts):
         usable &= np.array([bool(line.strip()) for line in words.get(side, lines)])
     indices = np.flatnonzero(usable).tolist()

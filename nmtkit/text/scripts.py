@@ -86,6 +86,13 @@ def unspaced_characters(text: str) -> int:
     return len(_UNSPACED.findall(text))
 
 
+def spaced_characters(text: str) -> str:
+    """Return a text whose characters of scripts without blanks stand between blanks."""
+    if text.isascii() or not _UNSPACED.search(text):
+        return text
+    return " ".join(_UNSPACED.sub(r" \g<0> ", text).split())
+
+
 def length_in_words(text: str) -> int:
     """Return the number of words between whitespace; see the module for scripts without blanks."""
     if text.isascii() or not _UNSPACED.search(text):

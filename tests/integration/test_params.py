@@ -159,6 +159,19 @@ def test_reports_say_which_parameters_they_are_of(
     assert found[0]["frequent"] != found[1]["frequent"]
 
 
+def test_confidences_have_the_same_choice_for_the_reverse_model(
+    nmtkit: Nmtkit, folders: Path, corpus: Path, tmp_path: Path
+) -> None:
+    model = shutil.copytree(folders / "model", tmp_path / "model")
+    files = corpus / "train.en", corpus / "train.fr"
+    reverse = "--reverse-model", folders / "reverse"
+    nmtkit("calibrate", model, "--dev", *files, *reverse, "--params", "last")
+    options = "--confidence", *reverse, "--params", "last"
+    assert nmtkit("translate", "-m", model, *options, input="one\n").stdout.count("\t") == 1
+    result = nmtkit("calibrate", model, "--dev", *files, *reverse, "--params", LAST, status=1)
+    assert "there are several; give best or last" in result.stderr
+
+
 def test_segmenters_load_both_models_with_the_same_choice(folders: Path) -> None:
     lines = ["one two three four", "nine zero"]
     last = Segmenter.load(folders / "model", folders / "reverse", device="cpu", params="last")

@@ -104,6 +104,14 @@ def test_raw_lines_are_tokenized() -> None:
     assert texts == (["It 's here ."], ["L' été ."])
 
 
+def test_characters_are_words_where_no_blanks_separate_words() -> None:
+    lines = block("これは 64MB の本。".encode(), "ว่า".encode())
+    _, texts = tokenize_block(SelectSettings(), lines)
+    assert texts == (["こ れ は 64MB の 本 。"], ["ว ่ า"])
+    _, texts = tokenize_block(SelectSettings(TOKENS), lines)
+    assert texts == (["これは 64MB の本。"], ["ว่า"])
+
+
 def test_the_vocabulary_is_of_repeated_words() -> None:
     vocabulary = repeated_words(["b a b", "c a </s> </s>", "<unk> <unk>"])
     assert vocabulary.words == ("</s>", "<unk>", "a", "b")
