@@ -13,7 +13,9 @@ metrics.jsonl checkpoints/  metrics of the training, and checkpoints to resume i
 origin.json                 command, versions and data of the training (`training/provenance.py`)
 fast.json lexicon.gz        what `nmtkit optimize` left for fast translation (`io/fast_record.py`)
 calibration.json            how sure the model can be (`io/calibration_record.py`)
-SHA256SUMS                  checksums of shortlists, merges and origin.json, which never change
+tensorboard/ .lock          figures for TensorBoard, if asked for; lock of a training that runs
+SHA256SUMS                  checksums of what never changes: all of the text, from vocab to names,
+                            and origin.json
 
 A folder may come from an untrusted source. Its files are checked before they are read: only regular
 files inside the folder, of plausible sizes, are opened; of a parameter file only the header is read

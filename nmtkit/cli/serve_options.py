@@ -192,7 +192,7 @@ NETWORK_OPTIONS = group(
         help="Serve only requests that call the server by this name. Repeatable.  [default: the"
         " names of this machine if --host is for it alone, else any]",
     ),
-    option("--log-texts", is_flag=True, help="Write the texts of requests to the log."),
+    option("--log-texts", is_flag=True, help="Write the texts of POST /translate to the log."),
 )
 
 LIMIT_OPTIONS = group(

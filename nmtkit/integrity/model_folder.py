@@ -110,6 +110,7 @@ class _ModelFolder:
         }
         training = None if config is None else config.training
         Checkpoints(folder, build, training, self.found).check()
+        self._check_best_is_there()
         self._check_metrics()
         self._check_fast(checksums.get(BEST_PARAMETERS))
         self._check_calibration(checksums.get(BEST_PARAMETERS))
@@ -171,20 +172,23 @@ class _ModelFolder:
                 self._read_subwords(config.text, side)
         if config is not None and config.text.case == "truecase":
             for side in SIDES:
-                self._read(f"{TRUECASE}.{side}", lambda: load_truecaser(self._folder, side, "en"))  # noqa: B023
+                name = f"{TRUECASE}.{side}"
+                self._read(name, lambda: load_truecaser(self._folder, side, "en"), True)  # noqa: B023
         if config is not None and config.text.copy_names:
             for side in SIDES:
-                self._read(f"{NAMES}.{side}", lambda: load_names(self._folder, side))  # noqa: B023
+                name = f"{NAMES}.{side}"
+                self._read(name, lambda: load_names(self._folder, side), True)  # noqa: B023
         src, tgt = vocabularies
         return None if src is None or tgt is None else (len(src), len(tgt))
 
     def _read_subwords(self, text: TextConfig, side: str) -> None:
         """Read the subword model of one side, and its list of pieces."""
         name = f"{method_of(self._folder, side)}.{side}"
-        self._read(name, lambda: load_subword_model(self._folder, side, text.glossaries))
+        load = lambda: load_subword_model(self._folder, side, text.glossaries)  # noqa: E731
+        self._read(name, load, required=not self.sums)  # the sums say which method's is missing
         if text.vocabulary_threshold:
             name = f"{PIECES}.{side}"
-            self._read(name, lambda: read_pieces(self._folder / name))
+            self._read(name, lambda: read_pieces(self._folder / name), required=True)
 
     def _read_parameters(self, path: Path, build: Callable[[], Model] | None) -> str | None:
         """Read a file of parameters; return their checksum.
@@ -201,6 +205,15 @@ class _ModelFolder:
         if self.sums and read_metadata(path).sha256 is None:
             raise ModelError(f"{path}: its checksum is missing; {RESTORE}")
         return metadata.sha256
+
+    def _check_best_is_there(self) -> None:
+        """Warn of missing best parameters, unless a training runs, or a finding names them."""
+        path = self._folder / BEST_PARAMETERS
+        is_named = str(path) in [finding.path for finding in self.found.findings]
+        if not (self.busy or is_named or _is_there(path)):
+            problem = "missing, so the model cannot translate: never written, or lost"
+            remedy = "go on with the training until a validation, or restore the file from a copy"
+            self.found.add([warning(path, problem, remedy)])
 
     def _check_fast(self, best: str | None) -> None:
         """Check what `nmtkit optimize` wrote: damage is an error, other parameters a warning.
@@ -242,7 +255,7 @@ class _ModelFolder:
     ) -> Content | None:
         """Read a file; return None, and add a finding, if it cannot be read.
 
-        :param required: a missing file is an error.
+        :param required: a missing file is an error; if `SHA256SUMS` lists it, there is one already.
         """
         path = self._folder / name
         results: list[Content] = []
@@ -250,7 +263,7 @@ class _ModelFolder:
         def check() -> Iterator[Finding]:
             results.clear()
             if not _is_there(path):
-                if required:
+                if required and name not in self.sums:
                     yield error(path, "missing", RESTORE)
                 return
             try:

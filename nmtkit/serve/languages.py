@@ -82,8 +82,8 @@ class Languages:
     ) -> tuple[Pair, Detected | None]:
         """Return the pair of models for the languages of a request.
 
-        A language without a script or region stands for one that has them, and the reverse, unless
-        there is a model of the language itself. Text that is in the target language stays as it is:
+        A language stands for the same one with another script or region, or without; the nearest
+        model is taken. Text that is in the target language stays as it is:
         unless there is a model, its pair is that language twice.
 
         :param source: a code, or `auto`. text: by which the language is detected. markup: in it.

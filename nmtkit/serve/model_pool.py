@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from nmtkit.errors import ModelError
+from nmtkit.io.fast_record import FAST_FILE
+from nmtkit.io.folder_files import CALIBRATION_FILE
 from nmtkit.serve.errors import RequestError
 from nmtkit.serve.journal import Journal
 from nmtkit.serve.model_process import ModelProcess, Worker, WorkerEnded
@@ -17,7 +19,10 @@ from nmtkit.serve.settings import ModelSettings
 RETRY_SECONDS = 5.0
 """Time after which loading is tried again, when it has failed and no older model is there."""
 
-RELOADING_FILES = ("config.toml", "params.best.safetensors", "params.last.safetensors", "fast.json")
+RELOADING_FILES = (
+    *("config.toml", "params.best.safetensors", "params.last.safetensors"),
+    *(FAST_FILE, CALIBRATION_FILE),
+)
 """Files by which a folder is seen to be another one."""
 
 

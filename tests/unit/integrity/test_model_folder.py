@@ -89,6 +89,20 @@ def test_a_missing_file_is_named(model: Path, copy: Copy, name: str) -> None:
     assert "missing" in errors_of(folder)[name].problem
 
 
+@pytest.mark.parametrize("name", ["vocab.src", "bpe.tgt"])
+@pytest.mark.parametrize("has_sums", [True, False])
+def test_a_missing_file_is_one_error_with_or_without_checksums(
+    model: Path, copy: Copy, name: str, has_sums: bool
+) -> None:
+    """Folders of nmtkit 0.1 have no `SHA256SUMS`."""
+    folder = copy(model)
+    (folder / name).unlink()
+    if not has_sums:
+        (folder / "SHA256SUMS").unlink()
+    (error,) = (finding for finding in check(folder).findings if Path(finding.path).name == name)
+    assert error.severity == "error" and "missing" in error.problem
+
+
 def test_a_file_that_cannot_be_looked_at_is_not_taken_for_absent(
     model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -106,6 +120,11 @@ def test_missing_best_parameters_are_named(model: Path, copy: Copy) -> None:
     folder = copy(model)
     (folder / "params.best.safetensors").unlink()
     assert "params.best.safetensors" in errors_of(folder)
+    shutil.rmtree(folder / "checkpoints")  # which have the checksum
+    assert not errors_of(folder)
+    assert warnings_of(folder).keys() == {"params.best.safetensors"}
+    with lock_model_folder(folder):
+        assert not warnings_of(folder)
 
 
 def test_parameters_without_a_header_are_named_beside_what_else_is_found(

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import contextlib
 import json
 import threading
 import time
@@ -112,6 +113,20 @@ def test_requests_at_work_at_the_end_of_draining_are_answered(hosts: FakeHosts, 
         for answer in (text.result(), file.result()):
             assert answer.status_code == 503 and "stopping" in answer.json()["error"]
             assert int(answer.headers["retry-after"]) > 0
+
+
+def test_a_second_stop_waits_for_no_answer(hosts: FakeHosts, tmp_path) -> None:
+    hosts.hold_answer = 30.0
+    with running(tmp_path, drain=30.0) as server, ThreadPoolExecutor(1) as pool:
+        text = pool.submit(server.translate, q="one")
+        server.wait_until(lambda: server.service.engine.jobs == 1)
+        server.call(server.server.stop)
+        server.wait_until(lambda: server.service.is_draining)
+        started = time.monotonic()
+        server.call(server.server.stop)
+        with contextlib.suppress(httpx.TransportError):  # the connection may end first
+            assert text.result().status_code == 503
+        assert time.monotonic() - started < 10
 
 
 def test_a_list_of_texts_is_one_request(hosts: FakeHosts, tmp_path) -> None:

@@ -45,6 +45,13 @@ def test_a_signal_during_another_loading_leads_to_another(hosts: FakeHosts, tmp_
         server.wait_until(lambda: len(server.events("model_loaded")) == 3)
 
 
+@pytest.mark.parametrize("name", ["params.best.safetensors", "fast.json", "calibration.json"])
+def test_what_commands_write_into_a_folder_is_loaded(hosts: FakeHosts, tmp_path, name) -> None:
+    with running(tmp_path) as server:
+        (tmp_path / name).write_bytes(b"")
+        server.wait_until(lambda: len(server.events("model_loaded")) == 2, seconds=10)
+
+
 def test_a_failed_reload_leaves_the_server_ready(hosts: FakeHosts, tmp_path) -> None:
     with running(tmp_path) as server:
         assert readiness(server) == 200 and metric(server, "nmtkit_model_failed") == "0"
