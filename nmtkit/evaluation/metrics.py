@@ -186,13 +186,17 @@ def evaluate(
     :param hypotheses: one line per sentence.
     :param references: one line per sentence; or several lists of lines, as sacreBLEU takes them.
     :param names: of the texts in error messages, for example their files.
-    :param tokenize: for raw text; applied for the metrics of tokenised text.
-    :param detokenize: for tokenised text; applied for the metrics of detokenised text.
-    :param metrics: names in `METRICS`; all if empty.
-    :param tokenizer: how sacreBLEU's BLEU finds words, see `bleu_tokenizer.choose_tokenizer`.
+    :param tokenize: for raw text; applied for the metrics of tokenised text, such as
+        `nmtkit.evaluation.retokenize.word_tokenizer("fr")`. None: text as it is given.
+    :param detokenize: for tokenised text; applied for the metrics of detokenised text, such as
+        `nmtkit.evaluation.retokenize.moses_detokenizer("fr")`. None: text as it is given.
+    :param metrics: "bleu", which is the papers', "sacrebleu", "chrf", "ter"; all if empty.
+    :param tokenizer: how sacreBLEU's BLEU finds words, such as
+        `nmtkit.evaluation.bleu_tokenizer.choose_tokenizer("zh")`.
     :return: the scores in the order of `METRICS`; without spaces between words, chrF first.
     :raises DataError: there are no lines, or the numbers of lines differ.
     :raises ConfigError: the tokeniser cannot be used, or there is no such metric.
+    :raises TypeError: one string is given instead of a list of lines.
     """
     sets = reference_sets(references)
     check_line_counts(hypotheses, sets, names)

@@ -44,7 +44,8 @@ def text_warnings(
         )
         if conversion.tokenizer.spaced and looks_unspaced(refs):
             unspaced = (
-                f"{name} has no spaces between words, but BLEU counts words; give its -t LANG"
+                f"the script of {name} has no spaces between words, but BLEU counts words; give its"
+                " -t LANG"
             )
             warnings[unspaced] = None
         elif conversion.tokenizer.spaced and (

@@ -213,7 +213,8 @@ def build_shortlist(
     :raises DataError: the folder is not a prepared one, or a size is below 3.
     :raises OutputError: a vocabulary exists and `force` is not given, or cannot be written.
     """
-    return write_shortlists(folder, src_size or size, tgt_size or size, force)
+    src, tgt = (size if own is None else own for own in (src_size, tgt_size))
+    return write_shortlists(folder, src, tgt, force)
 
 
 @check_arguments

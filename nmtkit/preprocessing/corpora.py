@@ -43,7 +43,8 @@ class TrainingCorpus:
     files: the source file and the target file, or one file that holds both: TSV, TMX, or a zip file
         of OPUS.
     name: its name in the manifest and the log; by default that of its first file.
-    weight: how often each pair is used in an epoch: 2 is twice, 0.5 in every second epoch.
+    weight: how often each pair is used in an epoch: 2 is twice, 0.5 in every second epoch; from
+        0.001 to 1000.
     tag: a word that is put before each source line, as one token.
     is_phrase_table: the one file is a phrase table of Moses.
     columns: the columns of source and target, from 1, if the one file is TSV.

@@ -92,6 +92,19 @@ class FeatureColumns:
             dtype=np.float64,
         )
 
+    def rest_weight(self, weights: Features, original: Features | None) -> float:
+        """Return the weight of `Rest0`: its own, or how much that of unknown words has changed.
+
+        Moses counts unknown words in the totals with the original weight of `UnknownWordPenalty0`.
+        """
+        if REST_FEATURE in weights:
+            return weights[REST_FEATURE][0]
+        for name, (before, *_) in (original or {}).items():
+            is_hidden = name.startswith(HIDDEN_PREFIX) and name not in self.sizes
+            if is_hidden and name in weights and abs(before) > 1 / MAX_NUMBER:
+                return weights[name][0] / before
+        return 1.0
+
     def without_weights(self, weights: Features) -> list[str]:
         """Return the features of the list that have no weights."""
         return [name for name in self.sizes if name not in weights]
@@ -177,7 +190,7 @@ class LinearScorer:
                 )
             return cls(vector)
         original = columns.weight_vector(weights.original, weights.original_path or weights.path)
-        return cls(vector, original, weights.values.get(REST_FEATURE, (1.0,))[0])
+        return cls(vector, original, columns.rest_weight(weights.values, weights.original))
 
     def scores(self, features: Vector, totals: Vector) -> Vector:
         """Compute the score of each line. Shape: [lines].

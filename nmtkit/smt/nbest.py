@@ -117,8 +117,8 @@ class Entry:
         """
         if name in self.feature_names:
             raise DataError(
-                f"{self.location}: has a feature '{name}' already; choose another name for the new"
-                " feature"
+                f"{self.location}: has a feature '{name}' already; leave out the new one, or give"
+                " it another name"
             )
         features = self.feature_field.rstrip(" ")
         blanks = self.feature_field[len(features) :] if features else " "

@@ -69,8 +69,8 @@ class Rescorer:
     ) -> None:
         self._scorers = list(scorers)
         self.names = list(names) or _default_names([s.reads_source for s in scorers])
-        _check_names(self.names, len(self._scorers))
         self._extra_names = [WORD_PENALTY] if count_unknown else []
+        _check_names(self.names, len(self._scorers), self._extra_names)
         self._window = batch_size * WINDOW_BATCHES
         self.totals = [Totals() for _ in scorers]
 
@@ -221,7 +221,7 @@ def _check_one_name(names: Sequence[str]) -> None:
         )
 
 
-def _check_names(names: Sequence[str], models: int) -> None:
+def _check_names(names: Sequence[str], models: int, extra: Sequence[str]) -> None:
     if len(names) != models:
         raise ConfigError(
             f"{counted(len(names), 'feature name')} for {counted(models, 'model')}; give one for"
@@ -230,5 +230,5 @@ def _check_names(names: Sequence[str], models: int) -> None:
     for name in names:
         if not is_feature_name(name):
             raise ConfigError(f"a feature cannot be called '{name}'; remove blanks, '=' and '|'")
-        if names.count(name) > 1:
+        if [*names, *extra].count(name) > 1:
             raise ConfigError(f"two features would be called '{name}'; choose different names")

@@ -90,7 +90,7 @@ def _start_vector(columns: FeatureColumns, start: Weights | None) -> Vector:
     """Return the starting weights, scaled so that `Rest0` has weight 1. Shape: [columns]."""
     if start is None:
         return np.full(columns.width, 1.0 / columns.width)
-    rest = start.values.get(REST_FEATURE, (1.0,))[0]
+    rest = columns.rest_weight(start.values, start.original)
     if rest <= MIN_REST_WEIGHT:
         raise DataError(
             f"{start.path}: the weight of '{REST_FEATURE}' is {rest:g}; it must be above"

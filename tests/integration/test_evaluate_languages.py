@@ -64,7 +64,10 @@ def test_comparisons_lead_with_chrf_and_count_characters_as_words(run: Run) -> N
 def test_text_without_spaces_and_without_its_language_gives_a_warning(run: Run) -> None:
     result = run("hyp", "ref")
     assert names(result)[0] == "BLEU (multi-bleu)" and "|tok:13a|" in result.stdout
-    assert "ref has no spaces between words, but BLEU counts words; give its -t" in result.stderr
+    assert (
+        "the script of ref has no spaces between words, but BLEU counts words; give its -t"
+        in result.stderr
+    )
 
 
 @pytest.mark.parametrize("name", ["char", "intl", "none"])

@@ -5,7 +5,7 @@ import pytest
 
 from nmtkit.errors import DataError
 from nmtkit.smt.feature_matrix import FeatureColumns, LinearScorer, round_scores, round_weights
-from nmtkit.smt.nbest import parse
+from nmtkit.smt.nbest import Features, parse
 from nmtkit.smt.weights import Weights
 
 ENTRY = parse("0 ||| x ||| LM0= -44.5 TM0= 1 2 E= ||| -1", "l", 1)
@@ -83,6 +83,15 @@ def test_a_score_is_the_weighted_sum_and_the_rest():
         scores = LinearScorer.from_weights(COLUMNS, with_rest).scores(features, totals)
         assert scores == pytest.approx(plain + weight * rest)
     assert LinearScorer.from_weights(COLUMNS, Weights(weights, original)).rest == 1.0
+
+
+@pytest.mark.parametrize(("before", "expected"), [(1.0, 0.8), (0.5, 1.6), (0.0, 1.0)])
+def test_a_changed_weight_of_unknown_words_counts(before: float, expected: float) -> None:
+    # as of tuned weights that were copied into a moses.ini
+    weights: Features = {"LM0": (0.1,), "UnknownWordPenalty0": (0.8,)}
+    original: Features = {"LM0": (0.2,), "UnknownWordPenalty0": (before,)}
+    scorer = LinearScorer.from_weights(COLUMNS, Weights(weights, original))
+    assert scorer.rest == pytest.approx(expected)
 
 
 def test_the_original_weights_give_the_totals_themselves():

@@ -92,7 +92,7 @@ def test_marians_fields_before_the_features_are_kept(more):
 
 
 def test_an_existing_feature_cannot_be_added():
-    with pytest.raises(DataError, match=r"l.nb:4: has a feature 'LM0' already; choose"):
+    with pytest.raises(DataError, match=r"l.nb:4: has a feature 'LM0' already; leave out"):
         parse(MOSES, "l.nb", 4).with_feature("LM0", 1)
     assert parse(MOSES).with_feature("LM", 1).feature_names[-1] == "LM"
 

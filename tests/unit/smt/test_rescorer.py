@@ -171,6 +171,11 @@ def test_invalid_names_are_refused(scorers, names, message):
         Rescorer(scorers, names)
 
 
+def test_the_name_of_the_word_penalty_is_taken(scorers):
+    with pytest.raises(ConfigError, match="two features would be called 'WP0'"):
+        Rescorer(scorers, ["RNN0", "WP0"], count_unknown=True)
+
+
 @pytest.mark.parametrize("many", [2, 64])
 def test_a_hypothesis_too_long_for_memory_is_reported(scorers, entries, many, monkeypatch):
     """The message has its file and line: the first of more than 18 words for sentence 1.
