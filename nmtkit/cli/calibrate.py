@@ -16,6 +16,7 @@ from nmtkit.cli.shared_options import (
     params_option,
 )
 from nmtkit.cli.startup import configure_threads, importing
+from nmtkit.config_ranges import MAX_BEAM
 
 
 @declare_command()
@@ -51,7 +52,7 @@ from nmtkit.cli.startup import configure_threads, importing
     ),
     option(
         "--beam",
-        type=click.IntRange(min=1),
+        type=click.IntRange(1, MAX_BEAM),
         metavar="K",
         help="Beam size of the translations.  [default: from the model's settings]",
     ),
