@@ -47,8 +47,8 @@ from nmtkit.config_ranges import MAX_BEAM
         multiple=True,
         metavar="DIR",
         common=True,
-        help="Model of the other direction, whose scores help. 'translate' then needs it."
-        " Repeatable; several form an ensemble.",
+        help="Model of the other direction, whose scores help. 'translate' then needs it, and"
+        " 'serve', which takes none, gives no confidences. Repeatable; several form an ensemble.",
     ),
     option(
         "--beam",
