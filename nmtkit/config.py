@@ -80,11 +80,12 @@ class TrainingConfig:
         own (Jean et al. 2015), until `cooldown` or `schedule` has lowered the learning rate to a
         quarter; 0: all words.
     curriculum_updates: number of updates over which the length of sentences grows, from that of the
-        shortest tenth to all (Platanios et al. 2019); longer sentences are skipped, which counts
-        as reading them. 0: all from the beginning.
-    init_output_bias: begin with the log frequency of each target word as its output bias, not 0.
+        shortest tenth to all (Platanios et al. 2019); batches whose target sentences are longer on
+        average are skipped, which counts as reading them. 0: all from the beginning.
+    init_output_bias: begin with the log frequency of each target word as its output bias, not 0. It
+        has no effect with `--from`.
     init_source_embeddings: begin with source embeddings near those of their translations, which are
-        learned from the corpus when the training starts.
+        learned from the corpus when the training starts. It has no effect with `--from`.
     guided_alignment: weight of a cost of attention that differs from the links of word pairs, which
         are learned from the corpus when the training starts (Chen et al. 2016); 0: none.
     guided_updates: number of updates over which that weight falls linearly to 0; 0: it stays.
@@ -122,14 +123,16 @@ class TrainingConfig:
     time_limit: stop training after this many seconds, over all runs and with the validation at its
         end; 0: never. `schedule` gets the updates that fit into it on this machine.
     cooldown_share: share of `time_limit` at its end over which the learning rate falls linearly to
-        0, after a checkpoint from which a training with a higher limit goes on.
+        0, after a checkpoint from which a training with a higher limit goes on; with `--updates`
+        that share of the updates. Without either it has no effect.
     schedule: further factors of the learning rate, "updates:factor", linear between points; the
         last one ends the training. `time_limit` adds points when they are known; with them, and
         without it, a training is repeated exactly. `--updates` replaces one that ends elsewhere.
     max_nonfinite: stop training after this many consecutive updates without finite cost and
         gradient; such updates leave the parameters unchanged.
     average_checkpoints: number of last checkpoints whose mean is validated and saved.
-    keep_checkpoints: number of checkpoints to keep in the folder.
+    keep_checkpoints: number of checkpoints to keep in the folder, besides more that
+        `average_checkpoints` needs.
     """
 
     seed: int = 1
@@ -197,7 +200,7 @@ class SearchConfig:
     max_length_ratio: maximum length of a translation, as a multiple of the source length; the limit
         is at least 10 tokens.
     min_length_ratio: a translation is longer than this multiple of the source length; both include
-        `</s>` (0.5 in GroundHog's `sample()`).
+        `</s>` (0.5 in GroundHog's `sample()`). It is at most `max_length_ratio`.
     """
 
     beam: int = 12

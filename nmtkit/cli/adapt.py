@@ -58,7 +58,8 @@ if TYPE_CHECKING:
         metavar="SRC REF",
         common=True,
         help="Test set that must not become worse. One file may hold both sides. Without a guard"
-        " the dev set of the replayed data is one. Repeatable.",
+        " up to 400 lines of the dev set of the replayed data are one; without such data nothing"
+        " measures the loss. Repeatable.",
     ),
     option(
         "--replay",
@@ -128,10 +129,11 @@ def command(
     """Teach the model of a folder your corrections, without losing what it can do.
 
     The new model has the vocabularies of MODEL, which stays as it is. Up to 200 corrections are
-    learned until they come out as you wrote them; of more, a tenth is held out to measure what was
-    won. Pairs of the model's training are repeated in between, if the prepared folder is still
-    there; else the model rehearses what it has predicted for lines of random words. Of the points
-    between old and new parameters the best is chosen by the corrections and the guards.
+    learned until they come out as you wrote them; of more, a tenth, at most 200, is held out to
+    measure what was won. Pairs of the model's training are repeated in between, if the prepared
+    folder is still there; else the model rehearses what it has predicted for lines of random words.
+    Of the points between old and new parameters the best is chosen by the corrections and the
+    guards.
 
     The report on stderr says what was won on the corrections and lost on each guard: BLEU and chrF
     with their 95 % intervals, and the probability of such a difference between equally good models,

@@ -16,6 +16,7 @@ from nmtkit.cli.shared_options import (
     params_option,
 )
 from nmtkit.cli.startup import configure_threads, importing
+from nmtkit.config_ranges import MAX_BEAM
 
 
 @declare_command()
@@ -46,12 +47,12 @@ from nmtkit.cli.startup import configure_threads, importing
         multiple=True,
         metavar="DIR",
         common=True,
-        help="Model of the other direction, whose scores help. 'translate' then needs it."
-        " Repeatable; several form an ensemble.",
+        help="Model of the other direction, whose scores help. 'translate' then needs it, and"
+        " 'serve', which takes none, gives no confidences. Repeatable; several form an ensemble.",
     ),
     option(
         "--beam",
-        type=click.IntRange(min=1),
+        type=click.IntRange(1, MAX_BEAM),
         metavar="K",
         help="Beam size of the translations.  [default: from the model's settings]",
     ),

@@ -61,8 +61,8 @@ def command(
     was the best so far, and chrF if it was measured. With --json it is a list of objects with the
     names of the columns as keys.
 
-    The picture shows the costs of all models and, below, BLEU on the validation set. The training
-    cost is what was minimised, including dropout and label smoothing.
+    The picture shows the costs of all models and, below, BLEU on the validation set, or chrF where
+    it was measured. The training cost is what was minimised, including dropout and label smoothing.
 
     Examples:
       nmtkit curves model | cut -f 3,6

@@ -74,7 +74,7 @@ USE_SOURCE = ("--by", "--no-unk", "--length")
     language_option(
         "tgt",
         "Language of HYP and REF, such as fr. Raw text is tokenised for the papers' BLEU as 'nmtkit"
-        " prepare' does; with --tokenized, text is detokenised for the other metrics. Without it"
+        " prepare' does; with --tokenized, text is detokenised for the other metrics. Without -t"
         " all metrics take the text as it is. Of a language without spaces between words, such as"
         " zh, ja or th, chrF is the first figure, and both BLEUs count the words of --tokenize.",
     ),

@@ -127,7 +127,8 @@ def _at_most_two(
         default="auto",
         show_default=True,
         help="How words are found: by Moses's rules, or not at all: with SentencePiece lines are"
-        " split as they are, else whitespace separates words. 'auto' chooses by the script.",
+        " split as they are, else whitespace separates words. 'auto' chooses by the script if"
+        " --subword does, is 'none' with SentencePiece, and else 'moses'.",
     ),
     tokenized_option("Text is already tokenised. Its words are left unchanged."),
     option(
@@ -205,8 +206,9 @@ def _at_most_two(
         metavar="METHOD",
         common=True,
         help="Auto, bpe, sentencepiece or none. 'auto' chooses by the script: BPE if words are"
-        " written apart and Moses has rules for both languages, else SentencePiece; for phrase"
-        " tables 'none'.",
+        " written apart and Moses has rules for both languages, else SentencePiece; BPE"
+        " with --tokenized, --tokenizer moses, --bpe or --bpe-codes. It is 'none' for phrase tables"
+        " without --subword-size, --bpe and --bpe-codes.",
     ),
     option(
         "--subword-size",

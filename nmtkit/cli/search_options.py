@@ -80,7 +80,8 @@ def search_options(function: Callable[..., Any]) -> Any:
             "--min-length-ratio",
             type=FloatRange(0, MAX_LENGTH_RATIO),
             metavar="R",
-            help="Shortest translation: longer than R times the source.  [default: the model's]",
+            help="Shortest translation: longer than R times the source. R is at most that of"
+            " --max-length-ratio.  [default: the model's]",
         ),
         option(
             "--max-length-ratio",

@@ -116,8 +116,8 @@ def segment_options(function: Any) -> Any:
             type=FOLDER,
             multiple=True,
             metavar="DIR",
-            help="For --segment and --confidence: model folder of the other direction. Repeatable;"
-            " several form an ensemble.",
+            help="For --segment, --confidence and --min-confidence: model folder of the other"
+            " direction. Repeatable; several form an ensemble.",
         ),
         option(
             "--max-segment",

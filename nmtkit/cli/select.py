@@ -111,7 +111,7 @@ SIDES = {"--side both": 2, "--side src": 1, "--side tgt": 1}
         type=click.IntRange(min=1),
         default=4,
         metavar="N",
-        help="Order of the language models: N-grams.",
+        help="Order of the language models that are trained: N-grams.",
     ),
     option(
         "--lm-domain",

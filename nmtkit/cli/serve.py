@@ -12,7 +12,9 @@ from nmtkit.cli.shared_options import FOLDER, force_option
 RULES: list[Rule] = [
     needs("--new-key", "--keys"),
     *excludes(
-        "--new-key", "--pair", "--pivot", "--glossary", "--check", because="it only makes a key"
+        "--new-key",
+        *("MODEL", "--pair", "--pivot", "--glossary", "--check"),
+        because="it only makes a key",
     ),
     needs("--output", "--new-key"),
     needs("--force", "--new-key"),

@@ -143,8 +143,8 @@ params_option = option(
     "--params",
     metavar="best|last|FILE",
     default="best",
-    help="Parameters of the models: those of the best validation, those of the last, or of a single"
-    " model those in a file, such as a checkpoint's.",
+    help="Parameters of every model: those of the best validation, those of the last, or of a"
+    " single model those in a file, such as a checkpoint's.",
 )
 """Option of commands that load a model folder: the parameter `params`."""
 

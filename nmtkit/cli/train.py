@@ -62,14 +62,16 @@ TERMS_AUGMENT = ("data.terms_augment=0.3",)
         metavar="MODEL",
         common=True,
         help="Start from another model's parameters. MODEL is its folder, or a file of parameters"
-        " in it. Without --recipe its settings are used, too.",
+        " in it. Its settings are used, too, unless --recipe or the key 'base' of --config names"
+        " others.",
     ),
     option(
         "--page",
         type=PathName(path_type=Path, dir_okay=False),
         metavar="FILE",
         help="Write an HTML page to watch the training by, again with every new figure: curves,"
-        " translations of the dev set as they improve, the plan and the time left.",
+        " translations of the dev set as they improve, the plan and the time left. It replaces an"
+        " earlier page, but no other file, not even with --force.",
     ),
     option(
         "--tensorboard",
@@ -84,15 +86,17 @@ TERMS_AUGMENT = ("data.terms_augment=0.3",)
         type=Duration(),
         metavar="DURATION",
         common=True,
-        help="Train for this long: 30m, 2h, 1d. Without a recipe, the model's size and all that"
-        " depends on it are planned for this corpus and this machine. A training whose time is"
-        " over goes on with a longer one, by its first plan.",
+        help="Train for this long: 30m, 2h, 1d. Without --recipe, --config and --from, the model's"
+        " size and all that depends on it are planned for this corpus and this machine; with one of"
+        " them its own limits, such as training.patience, may end the training earlier. A training"
+        " whose time is over goes on with a longer one, by its first plan.",
     ),
     option(
         "--updates",
         type=click.IntRange(min=1),
         metavar="N",
-        help="Train for N updates. With the settings of a model that was planned by --time, and its"
+        help="Train for N updates, or until training.patience or training.max_epochs ends it, if"
+        " the settings have them. With the settings of a model that was planned by --time, and its"
         " number of updates, its training is repeated on any machine.",
     ),
     option(
@@ -101,7 +105,8 @@ TERMS_AUGMENT = ("data.terms_augment=0.3",)
         metavar="NAME",
         shell_complete=completion.recipes,
         common=True,
-        help=f"Named settings. See --list-recipes.  [default: {DEFAULT_RECIPE}]",
+        help="Named settings. See --list-recipes. There is no default with --config or --from."
+        f"  [default: {DEFAULT_RECIPE}]",
     ),
     option(
         "-c",
@@ -110,7 +115,9 @@ TERMS_AUGMENT = ("data.terms_augment=0.3",)
         type=PathName(path_type=Path, dir_okay=False),
         metavar="FILE",
         common=True,
-        help="Settings in a TOML file. Its key 'base' may name a recipe to start from.",
+        help="Settings in a TOML file. Its key 'base' may name a recipe to start from. Without it,"
+        " --recipe and --from, settings that the file lacks have their defaults, not those of"
+        f" {DEFAULT_RECIPE}.",
     ),
     option(
         "-S",

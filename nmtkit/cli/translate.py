@@ -59,9 +59,9 @@ def command(
     """Translate the lines of INPUT, stdin by default.
 
     Each line of input has one line of output, in the same order; an empty line has an empty
-    translation, with the score 0. A line that arrives alone is translated at once, lines that
-    arrive fast in batches. Bytes that are not UTF-8 become U+FFFD, with a warning. Processes that
-    torchrun starts together share the lines, and one of them writes.
+    translation, or the text of --prefix, with the score 0. A line that arrives alone is translated
+    at once, lines that arrive fast in batches. Bytes that are not UTF-8 become U+FFFD, with a
+    warning. Processes that torchrun starts together share the lines, and one of them writes.
 
     A score is the natural logarithm of the probability of the tokens including </s>; 'nmtkit score'
     gives the same score to a finished translation whose text it splits into the same tokens. It

@@ -24,6 +24,7 @@ from nmtkit.cli.shared_options import (
     tokenized_option,
 )
 from nmtkit.cli.writers import ConfidenceFormat, Format
+from nmtkit.config_ranges import MAX_BEAM
 
 if TYPE_CHECKING:
     from nmtkit.inference.ensemble import Ensemble, SearchPrecision
@@ -246,7 +247,7 @@ FILES_AND_FORMAT = group(
     output_option("File of the translations."),
     option(
         "--n-best",
-        type=click.IntRange(min=1),
+        type=click.IntRange(1, MAX_BEAM),
         metavar="N",
         common=True,
         help="Write the N best translations in Moses's format. There are fewer if search finds"
@@ -278,7 +279,8 @@ FILES_AND_FORMAT = group(
         type=FILE,
         metavar="copy|TABLE",
         help="Replace each unknown word by the source word with the highest attention weight"
-        " ('copy'), or by the most probable translation of that word in a lexical table.",
+        " ('copy'), or by the most probable translation of that word in a lexical table. With"
+        " --no-unk there is none to replace.",
     ),
 )
 
@@ -317,7 +319,8 @@ MARKUP_AND_TERMS = group(
         "--prefix",
         type=FILE,
         metavar="FILE",
-        help="Begin each translation with the same line of FILE, which may end in mid-word.",
+        help="Begin each translation with the same line of FILE, which may end in mid-word. FILE"
+        " has as many lines as INPUT.",
     ),
 )
 
@@ -360,7 +363,11 @@ SAMPLING = group(
         " first.",
     ),
     option(
-        "--seed", type=int, default=1, metavar="N", help="Seed of --sample and --segment random."
+        "--seed",
+        type=int,
+        default=1,
+        metavar="N",
+        help="Seed of --sample, and of --segment random and random-confidence.",
     ),
     option(
         "--temperature",
@@ -398,15 +405,15 @@ SPEED = group(
     option(
         "--quantize",
         is_flag=True,
-        help="Use int8 matrix products. They are faster on a CPU, with nearly the same"
-        " translations.",
+        help="Use int8 matrix products, on a CPU only: where there is a GPU, add --device cpu. They"
+        " are faster, with nearly the same translations.",
     ),
     option(
         "--precision",
         type=click.Choice(["auto", "float32", "bfloat16"]),
         default="auto",
         help="Type of matrix products without --quantize. auto: bfloat16 for models of at least 512"
-        " units on a processor that multiplies it, else float32.",
+        " units on a processor that multiplies it, else float32. bfloat16 is for a CPU only.",
     ),
     option(
         "--candidates",

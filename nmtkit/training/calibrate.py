@@ -87,15 +87,15 @@ def calibrate(
     :param beam: beam size; by default that of the model.
     :param device: "auto", "cpu", "cuda", "cuda:1" or "mps".
     :param batch_size: sentences searched together.
-    :param params: which parameters: "best", "last", or a file; those that will translate. With
-        `reverse_models` "best" or "last", of all models.
+    :param params: which parameters: "best", "last", or a file; those that will translate. Reverse
+        models have the same, "best" or "last".
     :raises ConfigError: `good` is neither, or `params` is a file, and there are several models.
     :raises DataError: a file cannot be read, files differ in length, too few lines have words, or
         source and target look swapped.
     :raises ModelError: a model cannot be loaded.
     """
     threshold = parse_good(good)
-    reverse_params = shared_parameters(params) if reverse_models else params
+    params = shared_parameters(params) if reverse_models else params
     ensemble = Ensemble.load(folders, device, params)
     checksums = _checksums(ensemble)
     refuse_swapped(ensemble.first, *dev)
@@ -109,9 +109,7 @@ def calibrate(
         log.warning("%s: %d lines are few for a calibration; give more", dev[0], len(pairs))
     reverse = None
     if reverse_models:
-        reverse = Scorer.load(
-            *reverse_models, device=device, batch_size=batch_size, params=reverse_params
-        )
+        reverse = Scorer.load(*reverse_models, device=device, batch_size=batch_size, params=params)
     translator = Translator(ensemble, batch_size=batch_size)
     if beam is not None:
         translator = translator.with_search(beam=beam)

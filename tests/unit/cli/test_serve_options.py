@@ -56,3 +56,11 @@ def test_each_setting_of_the_server_has_its_option(settings: Settings) -> None:
     found = settings(*options, "--keys", "keys")
     assert (found.host, found.port, found.drain, found.hosts) == ("::1", 12, 13.0, ("a",))
     assert (found.log_texts, found.keys) == (True, Path("keys"))
+
+
+def test_a_model_is_not_named_in_vain_beside_a_new_key(tmp_path: Path) -> None:
+    keys = tmp_path / "keys"
+    words = ["serve", str(tmp_path), "--new-key", "omegat", "--keys", str(keys)]
+    result = CliRunner().invoke(cli, words)
+    assert result.exit_code == 2 and not keys.exists()
+    assert "--new-key and MODEL exclude each other" in result.stderr

@@ -139,3 +139,16 @@ def test_each_command_with_an_output_can_replace_it() -> None:
     assert [
         name for name, opts in names.items() if "--output" in opts and "--force" not in opts
     ] == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "translate -m none --beam 10001",
+        "translate -m none --n-best 10001",
+        "calibrate none --dev a b --beam 10001",
+    ],
+)
+def test_no_option_asks_for_a_beam_wider_than_allowed(line: str) -> None:
+    result = CliRunner().invoke(cli, line.split())
+    assert result.exit_code == 2 and "it must be from 1 to 10000" in result.stderr
