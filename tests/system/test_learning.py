@@ -131,8 +131,8 @@ def test_a_model_that_reads_markup_knows_what_is_marked(tmp_path):
     prepared = prepare(tmp_path, ("en", "fr"), 100, "--markup", "html", "--clean", "none")
     assert "<b>" not in (prepared / "train.src").read_text(encoding="utf-8")
     settings = [
-        *SMALL, "data.batch_size=500", "training.max_updates=500", "training.validate_every=250",
-        "training.warmup=30", "training.cooldown=300", "training.learning_rate=0.008",
+        *SMALL, "data.batch_size=500", "training.max_updates=400", "training.validate_every=200",
+        "training.warmup=30", "training.cooldown=240", "training.learning_rate=0.008",
         "training.average_checkpoints=1", "training.dev_beam=1",
     ]  # fmt: skip
     train(prepared, tmp_path / "model", recipe="toy", overrides=settings, device="cpu")
