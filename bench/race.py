@@ -165,9 +165,16 @@ class Entry:
         name = f"{self.system.name}-{setting.name}-{self.minutes:g}"
         folder = (self.folder / re.sub("[^a-zA-Z0-9.=]+", "-", name)).resolve()
         n = setting.hidden
-        limits = {"max_length": MAX_LENGTH, "batch_tokens": setting.batch_tokens}
-        task = Task(self.data, folder, Sizes(n, n, n, n), 0, self.threads, **limits)
-        return replace(task, rate_factor=setting.rate_factor)
+        return Task(
+            self.data,
+            folder,
+            Sizes(n, n, n, n),
+            updates=0,
+            threads=self.threads,
+            max_length=MAX_LENGTH,
+            batch_tokens=setting.batch_tokens,
+            rate_factor=setting.rate_factor,
+        )
 
     def result(self) -> Result:
         """Return the figures, measured now or earlier."""
@@ -270,8 +277,8 @@ def entries_of(options: argparse.Namespace) -> Iterator[Entry]:
             for system, setting in systems_of(options, minutes):
                 if options.only and system.name not in options.only:
                     continue
-                limits = (minutes, options.threads, options.updates)
-                entry = Entry(text, data, work, system, setting, *limits)
+                place = (text, data, work, system, setting)
+                entry = Entry(*place, minutes, options.threads, options.updates)
                 if entry.is_measured or not options.measured:
                     yield entry
 
@@ -297,8 +304,8 @@ def best_of(entries: Sequence[Entry], kept: Path | None = None) -> list[Row]:
         if kept:
             entry.keep(kept)
         key = entry.text.name, entry.minutes, entry.system.name
-        scores = (result.bleu, result.chrf)
-        row = Row(*key, entry.setting.name, result.updates, result.minutes, *scores)
+        trained = (entry.setting.name, result.updates, result.minutes)
+        row = Row(*key, *trained, result.bleu, result.chrf)
         if key not in best or row.bleu > best[key].bleu:
             best[key] = row
     return list(best.values())

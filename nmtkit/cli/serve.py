@@ -13,7 +13,11 @@ RULES: list[Rule] = [
     needs("--new-key", "--keys"),
     *excludes(
         "--new-key",
-        *("MODEL", "--pair", "--pivot", "--glossary", "--check"),
+        "MODEL",
+        "--pair",
+        "--pivot",
+        "--glossary",
+        "--check",
         because="it only makes a key",
     ),
     needs("--output", "--new-key"),

@@ -279,8 +279,8 @@ FILES_AND_FORMAT = group(
         type=FILE,
         metavar="copy|TABLE",
         help="Replace each unknown word by the source word with the highest attention weight"
-        " ('copy'), or by the most probable translation of that word in a lexical table. With"
-        " --no-unk there is none to replace.",
+        " ('copy'), or by the most probable translation of that word in a lexical table. It has"
+        " no effect with --no-unk.",
     ),
 )
 

@@ -184,8 +184,11 @@ class _ModelFolder:
     def _read_subwords(self, text: TextConfig, side: str) -> None:
         """Read the subword model of one side, and its list of pieces."""
         name = f"{method_of(self._folder, side)}.{side}"
-        load = lambda: load_subword_model(self._folder, side, text.glossaries)  # noqa: E731
-        self._read(name, load, required=not self.sums)  # the sums say which method's is missing
+        self._read(
+            name,
+            lambda: load_subword_model(self._folder, side, text.glossaries),
+            required=not self.sums,  # the sums name a missing file, whatever the method
+        )
         if text.vocabulary_threshold:
             name = f"{PIECES}.{side}"
             self._read(name, lambda: read_pieces(self._folder / name), required=True)

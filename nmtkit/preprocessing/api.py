@@ -213,8 +213,9 @@ def build_shortlist(
     :raises DataError: the folder is not a prepared one, or a size is below 3.
     :raises OutputError: a vocabulary exists and `force` is not given, or cannot be written.
     """
-    src, tgt = (size if own is None else own for own in (src_size, tgt_size))
-    return write_shortlists(folder, src, tgt, force)
+    src_size = size if src_size is None else src_size
+    tgt_size = size if tgt_size is None else tgt_size
+    return write_shortlists(folder, src_size, tgt_size, force)
 
 
 @check_arguments

@@ -20,8 +20,11 @@ RETRY_SECONDS = 5.0
 """Time after which loading is tried again, when it has failed and no older model is there."""
 
 RELOADING_FILES = (
-    *("config.toml", "params.best.safetensors", "params.last.safetensors"),
-    *(FAST_FILE, CALIBRATION_FILE),
+    "config.toml",
+    "params.best.safetensors",
+    "params.last.safetensors",
+    FAST_FILE,
+    CALIBRATION_FILE,
 )
 """Files by which a folder is seen to be another one."""
 

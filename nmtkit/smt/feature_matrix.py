@@ -92,6 +92,10 @@ class FeatureColumns:
             dtype=np.float64,
         )
 
+    def is_hidden(self, name: str) -> bool:
+        """Return whether Moses counts a feature in the totals and leaves it out of the list."""
+        return name.startswith(HIDDEN_PREFIX) and name not in self.sizes
+
     def rest_weight(self, weights: Features, original: Features | None) -> float:
         """Return the weight of `Rest0`: its own, or how much that of unknown words has changed.
 
@@ -100,8 +104,7 @@ class FeatureColumns:
         if REST_FEATURE in weights:
             return weights[REST_FEATURE][0]
         for name, (before, *_) in (original or {}).items():
-            is_hidden = name.startswith(HIDDEN_PREFIX) and name not in self.sizes
-            if is_hidden and name in weights and abs(before) > 1 / MAX_NUMBER:
+            if self.is_hidden(name) and name in weights and abs(before) > 1 / MAX_NUMBER:
                 return weights[name][0] / before
         return 1.0
 
@@ -143,7 +146,7 @@ class FeatureColumns:
         return [value for values in features.values() for value in values]
 
     def _check_weights(self, name: str, size: int, path: str) -> None:
-        if name == REST_FEATURE or (name not in self.sizes and name.startswith(HIDDEN_PREFIX)):
+        if name == REST_FEATURE or self.is_hidden(name):
             if size != 1:
                 raise DataError(f"{path}: '{name}' has {size} weights; give one number")
             return

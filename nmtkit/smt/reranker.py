@@ -24,7 +24,7 @@ from nmtkit.evaluation.references import references_by_sentence
 from nmtkit.smt.feature_matrix import FeatureColumns, LinearScorer
 from nmtkit.smt.nbest import Entry, group_by_sentence
 from nmtkit.smt.tuning_list import references_for
-from nmtkit.smt.weights import HIDDEN_PREFIX, Weights
+from nmtkit.smt.weights import Weights
 
 log = logging.getLogger("nmtkit")
 
@@ -172,11 +172,7 @@ class WeightedScorer:
         path = self._weights.path
         if missing := columns.without_weights(self._weights.values):
             log.warning("%s: no weight for %s; using 0", path, ", ".join(missing))
-        hidden = [
-            name
-            for name in self._weights.values
-            if name.startswith(HIDDEN_PREFIX) and name not in columns.sizes
-        ]
+        hidden = [name for name in self._weights.values if columns.is_hidden(name)]
         if hidden and self._weights.original is None:
             log.info("%s: not in the list, ignored: %s", path, ", ".join(hidden))
 

@@ -21,7 +21,7 @@ def test_a_planned_training_says_its_plan_and_can_be_repeated(
     config = read_config(first)
     size = config.model.hidden
     assert lines[0].startswith(f"nmtkit: plan for 3s: {size} units, about ")
-    assert lines[1].startswith("nmtkit: this machine trains ") and " update" in lines[1]
+    assert lines[1].startswith("nmtkit: this machine trains ") and " updates, " in lines[1]
     assert lines[2].startswith("nmtkit: twice the time: ")
     assert config.training.time_limit == 3 and config.training.schedule
     origin = json.loads((first / "origin.json").read_text())
