@@ -87,13 +87,14 @@ class PlannedNmtkit(RecipeNmtkit):
 class Result:
     """Figures of a translated test set, in percent.
 
-    updates: of the training; 0 where the system itself decides. minutes: of wall-clock time.
+    updates: of the training; 0 where the system itself decides. minutes: of wall-clock time; None
+    where the updates were given, which say nothing of it.
     """
 
     bleu: float
     chrf: float
     updates: int
-    minutes: float
+    minutes: float | None
 
 
 @dataclass(frozen=True)
@@ -213,7 +214,8 @@ class Entry:
         if not planned:
             join_pieces(self.data, output, self.translation)
         chrf, bleu = scores_of(self.translation, self.reference, self.text.tgt)
-        return Result(bleu, chrf, updates, cost.seconds / 60)
+        minutes = None if updates and self.updates else cost.seconds / 60
+        return Result(bleu, chrf, updates, minutes)
 
     @property
     def translation(self) -> Path:

@@ -154,3 +154,19 @@ def test_the_updates_of_a_peer_fill_the_time(
     monkeypatch.setattr(race, "run_command", lambda *_: CommandCost(10.5, 1, 1))
     entry = Entry(text, data, tmp_path, Peer(2), Setting.of_peer(128, 800, 2), 2, 1)
     assert entry._updates() == (120 - 10) / 0.5
+
+
+@pytest.mark.parametrize("given", [0, 40])
+def test_minutes_are_reported_where_they_decided_the_updates(
+    given: int, text: Text, data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(race, "run_command", lambda *_, **__: CommandCost(90, 1, 1))
+    monkeypatch.setattr(race, "join_pieces", lambda *_: None)
+    monkeypatch.setattr(race, "scores_of", lambda *_: (1.0, 2.0))
+    monkeypatch.setattr(Entry, "_updates", lambda _: 30)
+    peer = MarianRecurrent(Path("python"))
+    entry = Entry(text, data, tmp_path, peer, Setting.of_peer(128, 800, 2), 2, 1, given)
+    entry.task.folder.mkdir(parents=True)
+    result = entry.result()
+    assert result.updates == (given or 30)
+    assert result.minutes == (None if given else 1.5)
