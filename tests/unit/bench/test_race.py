@@ -188,7 +188,8 @@ def test_the_document_has_the_figures_of_the_races_and_no_others() -> None:
     lines = DOCUMENT.read_text().split("BLEU / chrF after so many minutes:")[1].splitlines()[2:]
     header, _, *rows = itertools.takewhile(lambda line: line.startswith("|"), lines)
     minutes = [float(cell) for cell in header.strip("| ").split("|")[2:]]
-    said, text = {}, ""
+    said: dict[tuple[str, str, float], str] = {}
+    text = ""
     for row in rows:
         name, system, *cells = [cell.strip() for cell in row[1:].rstrip("|").split("|")]
         text = TEXTS[name] if name else text
