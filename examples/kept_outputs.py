@@ -14,10 +14,10 @@ output with the same content gets further figures; another output under the name
 `--recorded FOLDER FILE...` keeps the outputs behind JSON files of `nmtkit evaluate` instead, each
 with its computation in FILE.args, one word a line; FOLDER is left out of all names.
 
-`check` verifies SHA256SUMS (also `sha256sum -c`), computes every figure whose files are in a
-folder of --references, by name and checksum, plain or compressed, and prints it beside the kept
-one. Each claim must stand in its document, with the figure rounded as there. It returns 1 if
-anything differs.
+`check` verifies SHA256SUMS (also `sha256sum -c`), and those of folders inside that have their own,
+computes every figure whose files are in a folder of --references, by name and checksum, plain or
+compressed, and prints it beside the kept one. Each claim must stand in its document, with the
+figure rounded as there. It returns 1 if anything differs.
 """
 
 import argparse
@@ -212,10 +212,21 @@ def named_figure(figures: Figures, part: str) -> str:
     return names[0]
 
 
+def inner_folders(folder: Path) -> list[Path]:
+    """Return the folders of kept outputs inside a folder: those with a SHA256SUMS of their own."""
+    return sorted(path.parent for path in folder.rglob(SUMS) if path.parent != folder)
+
+
+def own_files(folder: Path) -> list[Path]:
+    """Return the outputs and records of a folder, without those of folders that keep their own."""
+    inner = inner_folders(folder)
+    paths = (path for path in folder.rglob("*") if path.suffix in (".gz", ".json"))
+    return sorted(path for path in paths if not any(path.is_relative_to(sub) for sub in inner))
+
+
 def write_sums(folder: Path) -> None:
-    """Write the checksums of all files in the folder."""
-    paths = sorted(path for path in folder.rglob("*") if path.suffix in (".gz", ".json"))
-    lines = (f"{file_sha256(path)}  {path.relative_to(folder)}\n" for path in paths)
+    """Write the checksums of the folder's own files."""
+    lines = (f"{file_sha256(path)}  {path.relative_to(folder)}\n" for path in own_files(folder))
     write(folder / SUMS, "".join(lines).encode())
 
 
@@ -252,14 +263,15 @@ def read_record(path: Path) -> Record:
 
 
 def damaged(folder: Path) -> Iterator[str]:
-    """Yield what differs between the folder and its SHA256SUMS."""
-    lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
-    sums = {name: checksum for checksum, _, name in (line.partition("  ") for line in lines)}
-    for path in sorted(p for p in folder.rglob("*") if p.suffix in (".gz", ".json")):
-        name = str(path.relative_to(folder))
-        if sums.pop(name, None) != file_sha256(path):
-            yield f"{name}: not the file of {SUMS}"
-    yield from (f"{name}: missing" for name in sums)
+    """Yield what differs between the folder, or one inside it, and its SHA256SUMS."""
+    for kept in (folder, *inner_folders(folder)):
+        lines = (kept / SUMS).read_text(encoding="utf-8").splitlines()
+        sums = {name: checksum for checksum, _, name in (line.partition("  ") for line in lines)}
+        place = kept.relative_to(folder)
+        for path in own_files(kept):
+            if sums.pop(str(path.relative_to(kept)), None) != file_sha256(path):
+                yield f"{path.relative_to(folder)}: not the file of {place / SUMS}"
+        yield from (f"{place / name}: missing" for name in sums)
 
 
 def find(file: Mapping[str, str], folders: Sequence[Path]) -> Path | None:
@@ -392,6 +404,9 @@ def run_keep(options: argparse.Namespace, words: Sequence[str]) -> None:
     for name, computation, figures in kept:
         keep(options.folder, name, computation, figures, options)
     options.folder.mkdir(parents=True, exist_ok=True)
+    for sub in inner_folders(options.folder):
+        if any((options.folder / name).is_relative_to(sub) for name, _, _ in kept):
+            write_sums(sub)
     write_sums(options.folder)
     print(f"kept_outputs: {len(kept)} evaluations kept in {options.folder}", file=sys.stderr)
 

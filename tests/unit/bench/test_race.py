@@ -1,5 +1,6 @@
 """Texts, commands and the choice of settings of the race against the clock."""
 
+import itertools
 import json
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -12,7 +13,28 @@ from plotting import Panel, figure_of
 from race import Entry, PlannedNmtkit, Result, Row, Setting, best_of, main, panels_of
 from race_systems import MarianRecurrent
 from systems import Data, Task
-from timing import BenchError, CommandCost, Spread
+from timing import ROOT, BenchError, CommandCost, Spread
+
+DOCUMENT = ROOT / "docs/explanation/training-time.md"
+
+TEXTS = {
+    "help pages English–German": "de en-de",
+    "help pages English–Japanese": "ja en-ja",
+    "laws English–French": "laws en-fr",
+    "Multi30k English–French": "multi30k en-fr",
+}
+"""Names of the texts in the races' files, by those in the document."""
+
+SYSTEMS = {
+    "nmtkit": "nmtkit --time",
+    "nmtkit, *slower*": "nmtkit --time, slower machine (Zen 3)",
+    "OpenNMT-py, RNN": "OpenNMT-py 3.5.1, RNN without input feeding",
+    "OpenNMT-py, Transformer": "OpenNMT-py 3.5.1, Transformer",
+    "JoeyNMT, RNN": "JoeyNMT 2.3.0, RNN",
+    "JoeyNMT, Transformer": "JoeyNMT 2.3.0, Transformer",
+    "Marian, RNN": "Marian, RNN",
+    "Marian, Transformer": "Marian, Transformer",
+}
 
 
 @pytest.fixture
@@ -170,3 +192,39 @@ def test_minutes_are_reported_where_they_decided_the_updates(
     result = entry.result()
     assert result.updates == (given or 30)
     assert result.minutes == (None if given else 1.5)
+
+
+def kept_rows() -> list[Row]:
+    """Return the rows of the races whose figures are kept."""
+    files = [ROOT / "bench" / f"race_{machine}.json" for machine in ("zen4", "zen3")]
+    return [Row(**row) for file in files for row in json.loads(file.read_text())]
+
+
+def test_the_document_has_the_figures_of_the_races_and_no_others() -> None:
+    lines = DOCUMENT.read_text().split("BLEU / chrF after so many minutes:")[1].splitlines()[2:]
+    header, _, *rows = itertools.takewhile(lambda line: line.startswith("|"), lines)
+    minutes = [float(cell) for cell in header.strip("| ").split("|")[2:]]
+    said: dict[tuple[str, str, float], str] = {}
+    text = ""
+    for row in rows:
+        name, system, *cells = [cell.strip() for cell in row[1:].rstrip("|").split("|")]
+        text = TEXTS[name] if name else text
+        figures = zip(minutes, cells, strict=True)
+        said |= {(text, SYSTEMS[system], time): cell for time, cell in figures if cell}
+    measured = kept_rows()
+    assert said == {(r.text, r.system, r.minutes): f"{r.bleu} / {r.chrf}" for r in measured}
+    assert len(said) == len(measured)
+
+
+def test_figures_of_kept_translations_are_those_of_the_races() -> None:
+    rows = {f"{r.text}, {r.minutes:g} min: {r.system}, {r.setting}": r for r in kept_rows()}
+    document, compared = DOCUMENT.read_text(), 0
+    for path in (ROOT / "examples/outputs/race").rglob("*.json"):
+        record = json.loads(path.read_text())
+        values = {name: f for figure in record["figures"] for name, f in figure["values"].items()}
+        bleu, chrf = (f"{values[name]['value']:.1f}" for name in ("BLEU (sacreBLEU)", "chrF"))
+        assert f"{bleu} / {chrf}" in document
+        if row := rows.get(record["system"].removesuffix(", learning rate × 1")):
+            assert (bleu, chrf) == (str(row.bleu), str(row.chrf))
+            compared += 1
+    assert compared >= 4

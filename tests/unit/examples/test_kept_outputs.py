@@ -209,6 +209,32 @@ def test_gold_links_of_other_sentences_are_one_line(
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
+def test_a_folder_inside_another_has_checksums_of_its_own(
+    keep: Keep, tmp_path: Path, texts: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept, inner = tmp_path / "kept", tmp_path / "kept/race"
+    pair = [str(texts / "test.hyp"), str(texts / "test.fr")]
+    fixed = ["--system", "a system", "--", "evaluate", *pair, *OPTIONS]
+    assert kept_outputs.main(["keep", str(inner), "--name", "five", *fixed]) == 0
+    assert keep("--name", "news") == 0
+    assert "race" not in (kept / "SHA256SUMS").read_text()
+    assert (check(kept, texts), check(inner, texts)) == (0, 0)
+    assert keep("--name", "race/ten") == 0
+    assert "ten.gz" in (inner / "SHA256SUMS").read_text()
+    assert (check(kept, texts), check(inner, texts)) == (0, 0)
+    capsys.readouterr()
+    (inner / "ten.gz").write_bytes(gzip.compress(b"x\n" * 3))
+    (inner / "five.json").unlink()
+    assert check(kept, texts) == 1
+    errors = capsys.readouterr().err
+    assert "race/ten.gz: not the file of race/SHA256SUMS" in errors
+    assert "race/five.json: missing" in errors
+
+
+def test_what_is_kept_here_is_whole_and_what_the_documents_say() -> None:
+    assert check(kept_outputs.ROOT / "examples/outputs") == 0
+
+
 def test_a_folder_without_outputs_is_an_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
