@@ -28,6 +28,7 @@ from timing import (
     exit_with,
     in_turns,
     machine,
+    positive,
     report_progress,
     run_command,
     table,
@@ -144,8 +145,8 @@ def main(arguments: Sequence[str]) -> int:
     """Measure and report."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("model", type=Path, help="a model folder")
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--rounds", type=positive, default=15)
+    parser.add_argument("--threads", type=positive, default=1)
     parser.add_argument("--output", type=Path, help="also write the tables to this file")
     options = parser.parse_args(arguments)
     if not (options.model / "params.best.safetensors").is_file():
