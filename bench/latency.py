@@ -55,7 +55,7 @@ def seconds_of_lines(command: Sequence[str], lines: Sequence[str], threads: int)
                     raise BrokenPipeError
                 seconds.append(time.perf_counter() - started)
     except BrokenPipeError as error:
-        raise BenchError(f"{command[0]}: ended after {len(seconds)} lines") from error
+        raise BenchError(f"nmtkit translate ended after {len(seconds)} lines") from error
     return seconds[FIRST:]
 
 
