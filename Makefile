@@ -126,5 +126,5 @@ gpu: $(INSTALLED)
 	$(BIN)/python bench/gpu.py --output $(BENCH_OUTPUT)/gpu.md $(GPU_OPTIONS)
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist *.egg-info .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find $(SOURCES) -name __pycache__ -type d -exec rm -rf {} +

@@ -25,7 +25,16 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from timing import machine, report_progress, table, write_report
+from timing import (
+    BenchError,
+    check_settings,
+    exit_with,
+    machine,
+    positive,
+    report_progress,
+    table,
+    write_report,
+)
 
 from nmtkit import LossRefused, Translator, adapt
 from nmtkit.data.batching import Batches
@@ -74,6 +83,20 @@ def draw(files: Sequence[Path], count: int, max_words: int, folder: Path) -> Pat
     random.Random(1).shuffle(pairs)
     path = folder / f"pairs-{count}-{max_words}.tsv"
     path.write_text("".join(f"{src}\t{tgt}\n" for src, tgt in pairs[:count]), encoding="utf-8")
+    return path
+
+
+def draw_all(files: Sequence[Path], count: int, max_words: int, folder: Path) -> Path:
+    """Write random pairs, as `draw`.
+
+    :raises BenchError: there are fewer.
+    """
+    path = draw(files, count, max_words, folder)
+    found = path.read_text(encoding="utf-8").count("\n")
+    if found < count:
+        path.unlink()
+        length = f" of 4 to {max_words} words" if max_words else ""
+        raise BenchError(f"{files[0]}: {found:,} pairs{length}, but {count:,} are to be drawn")
     return path
 
 
@@ -162,7 +185,7 @@ def domain_rows(options: argparse.Namespace, tests: Tests, before: Bleus) -> lis
     """Return a row for each number of pairs."""
     rows = []
     for count in options.pairs:
-        data = draw(options.data, count, 0, options.work)
+        data = draw_all(options.data, count, 0, options.work)
         new = kept(options, data, "adapt", adapted, tests)
         long = kept(options, data, "long", fine_tuned, tests)
         if "refused" in new:
@@ -189,7 +212,7 @@ def few_rows(options: argparse.Namespace, tests: Tests, before: Bleus) -> list[l
     """Return a row for each handful."""
     rows = []
     for count in options.few:
-        data = draw(options.data, count, options.max_words, options.work)
+        data = draw_all(options.data, count, options.max_words, options.work)
         new = kept(options, data, "adapt", adapted, tests)
         report = new["report"]
         right = f"{report['right_before']} → {report['right_after']} of {report['corrections']}"
@@ -200,13 +223,13 @@ def few_rows(options: argparse.Namespace, tests: Tests, before: Bleus) -> list[l
     return rows
 
 
-def main() -> None:
+def main(arguments: Sequence[str]) -> int:
     """Measure everything, and write the tables."""
-    options = parse_options()
+    options = parse_options(arguments)
     torch.set_num_threads(options.threads)
     if options.processor_time:
         time.monotonic = time.process_time
-    options.work.mkdir(parents=True, exist_ok=True)
+    check_settings(options.work, kept_settings(options))
     tests = Tests(options, options.lines)
     new, old = kept(options, Path("old"), "before", unadapted, tests)["bleus"]
     before = (new, old)
@@ -222,9 +245,16 @@ def main() -> None:
     few_heads = ["corrections", "come out right", "old: before", "after", "time"]
     parts += [table(few_heads, few), ""] if few else []
     write_report(options.output, "\n".join(parts), {"few": few, "pairs": rows})
+    return 0
 
 
-def parse_options() -> argparse.Namespace:
+def kept_settings(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the options that figures in the work folder depend on."""
+    left_out = ("pairs", "few", "work", "output")  # the names of its files have the numbers
+    return {name: value for name, value in vars(options).items() if name not in left_out}
+
+
+def parse_options(arguments: Sequence[str]) -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--model", required=True, metavar="DIR")
@@ -232,20 +262,22 @@ def parse_options() -> argparse.Namespace:
         parser.add_argument(f"--{name}", nargs=2, required=True, type=Path, metavar="FILE")
     parser.add_argument("--guard", nargs=2, type=Path, metavar="FILE")
     parser.add_argument("--replay", metavar="PREPARED")
-    parser.add_argument("--pairs", nargs="*", type=int, default=[100, 1000, 5000], metavar="N")
+    parser.add_argument("--pairs", nargs="*", type=positive, default=[100, 1000, 5000], metavar="N")
     parser.add_argument("--few", nargs="*", type=int, default=[10, 30, 100], metavar="N")
     parser.add_argument("--max-words", type=int, default=20, metavar="N")
-    parser.add_argument("--lines", type=int, default=1000, metavar="N", help="of each test set")
+    parser.add_argument(
+        "--lines", type=positive, default=1000, metavar="N", help="of each test set"
+    )
     parser.add_argument("--time", default="5m")
     parser.add_argument("--long", type=parse_duration, default=1800.0)
     parser.add_argument("--processor-time", action="store_true")
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=positive, default=2)
     parser.add_argument("--work", type=Path, required=True, metavar="DIR")
     parser.add_argument("--output", type=Path, required=True, metavar="FILE")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     options.threads = 1 if options.processor_time else options.threads
     return options
 
 
 if __name__ == "__main__":
-    main()
+    exit_with(main)

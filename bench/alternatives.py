@@ -10,14 +10,13 @@ so that a busy machine changes them little.
 """
 
 import argparse
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import torch
-from timing import machine, table, write_report
+from timing import BenchError, exit_with, machine, positive, table, write_report
 
 from nmtkit import Translator
 from nmtkit.io.lines import read_parallel
@@ -41,9 +40,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("model", type=Path, help="model folder")
     parser.add_argument("text", type=Path, nargs=2, help="raw lines, and their translations")
     parser.add_argument("--words", type=int, nargs=2, default=[20, 30], metavar=("MIN", "MAX"))
-    parser.add_argument("--lines", type=int, default=50, help="number of lines")
-    parser.add_argument("--n", type=int, default=5, help="number of alternatives")
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--lines", type=positive, default=50, help="number of lines")
+    parser.add_argument("--n", type=positive, default=5, help="number of alternatives")
+    parser.add_argument("--threads", type=positive, default=1)
     parser.add_argument("--quantize", action="store_true", help="8-bit matrix products")
     parser.add_argument("--output", type=Path)
     options = parser.parse_args(arguments)
@@ -51,6 +50,8 @@ def main(arguments: Sequence[str]) -> int:
     least, most = options.words
     pairs = [pair for pair in read_parallel(*options.text) if least <= len(pair[0].split()) <= most]
     pairs = pairs[: options.lines + 1]
+    if len(pairs) < 2:
+        raise BenchError(f"{options.text[0]}: fewer than 2 lines have {least} to {most} words")
     translator = Translator.load(options.model, device="cpu", quantize=options.quantize)
     warm_up = pairs.pop(0)
     translator.alternatives(warm_up[0], warm_up[1][:9])  # allocates memory
@@ -80,4 +81,4 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    exit_with(main)

@@ -13,6 +13,7 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,9 @@ from corpus import Text
 from ctranslate2_system import CTranslate2
 from operations import SMALL
 from systems import Data, Task
-from timing import exit_with, report_progress, run_command
+from timing import BenchError, exit_with, positive, report_progress, run_command
+
+from nmtkit.io.lines import read_lines
 
 SPLITTER = Path(__file__).resolve().parent / "peers" / "splitter.py"
 LANGUAGES = {"de": "German", "en": "English", "fr": "French"}
@@ -36,18 +39,24 @@ class SmallTransformer(CTranslate2):
 
 
 def learn_pieces(text: Text, folder: Path, size: int) -> Path:
-    """Learn the pieces of both sides together, as Argos Translate wants them; return the model."""
+    """Learn the pieces of both sides together, as Argos Translate wants them; return the model.
+
+    :raises BenchError: the text is too small for so many pieces.
+    """
     import sentencepiece
 
     folder.mkdir(parents=True, exist_ok=True)
-    files = [str(text.file("train", side)) for side in (text.src, text.tgt)]
-    sentencepiece.SentencePieceTrainer.train(
-        input=files,
-        model_prefix=str(folder / "sentencepiece"),
-        vocab_size=size,
-        character_coverage=1.0,
-        minloglevel=2,
-    )
+    files = [text.file("train", side) for side in (text.src, text.tgt)]
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=chain.from_iterable(map(read_lines, files)),
+            model_prefix=str(folder / "sentencepiece"),
+            vocab_size=size,
+            character_coverage=1.0,
+            minloglevel=2,
+        )
+    except RuntimeError as error:
+        raise BenchError(f"{files[0]}: {str(error).splitlines()[-1]}") from error
     return folder / "sentencepiece.model"
 
 
@@ -58,7 +67,7 @@ def split_text(text: Text, pieces: Path, work: Path) -> Data:
     processor = sentencepiece.SentencePieceProcessor(model_file=str(pieces))
     lines, counts = {}, Counter[str]()
     for side, language in (("src", text.src), ("tgt", text.tgt)):
-        raw = text.file("train", language).read_text(encoding="utf-8").split("\n")[:-1]
+        raw = list(read_lines(text.file("train", language)))
         lines[side] = processor.encode(raw, out_type=str)
         counts.update(piece for line in lines[side] for piece in line)
     for side, split in lines.items():
@@ -98,9 +107,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--text", type=Text.parse, required=True, metavar="SRC-TGT=FOLDER")
     parser.add_argument("--peers", type=Path, default=Path("build/bench/peers"), metavar="DIR")
     parser.add_argument("--work", type=Path, default=Path("build/bench/argos"), metavar="DIR")
-    parser.add_argument("--pieces", type=int, default=8000)
-    parser.add_argument("--updates", type=int, default=1200)
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--pieces", type=positive, default=8000)
+    parser.add_argument("--updates", type=positive, default=1200)
+    parser.add_argument("--threads", type=positive, default=1)
     options = parser.parse_args(arguments)
     work, peers = options.work.absolute(), options.peers.absolute()
     pieces = learn_pieces(options.text, work, options.pieces)

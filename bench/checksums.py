@@ -13,13 +13,23 @@ import hashlib
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from unittest import mock
 
 import torch
 from safetensors.torch import load_file
-from timing import Spread, in_turns, machine, report_progress, table, with_spread, write_report
+from timing import (
+    Spread,
+    exit_with,
+    in_turns,
+    machine,
+    positive,
+    report_progress,
+    table,
+    with_spread,
+    write_report,
+)
 
 from nmtkit.data.corpus import Corpus
 from nmtkit.io import checksums
@@ -135,13 +145,15 @@ def measure(
     return rows, seconds
 
 
-def main() -> None:
+def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--parameters", type=int, default=90, help="millions of parameters")
-    parser.add_argument("--pairs", type=int, default=500_000, help="sentence pairs of the corpus")
+    parser.add_argument("--rounds", type=positive, default=9)
+    parser.add_argument("--parameters", type=positive, default=90, help="millions of parameters")
+    parser.add_argument(
+        "--pairs", type=positive, default=500_000, help="sentence pairs of the corpus"
+    )
     parser.add_argument("--output", type=Path, help="also write the tables to this file")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     parts, figures = [f"{machine()}; threads: 1; rounds: {options.rounds}\n"], {}
     with tempfile.TemporaryDirectory() as work:
@@ -161,7 +173,8 @@ def main() -> None:
             rows, figures[title] = measure(runs, options.rounds, baseline)
             parts.append(table([title, "seconds", "ratio"], rows))
     write_report(options.output, "\n".join(parts), figures)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    exit_with(main)

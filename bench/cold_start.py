@@ -28,6 +28,7 @@ from timing import (
     exit_with,
     in_turns,
     machine,
+    positive,
     report_progress,
     run_command,
     table,
@@ -37,6 +38,7 @@ from timing import (
 
 LINE, TRANSLATION = "A man is reading.\n", "Un homme lit.\n"
 
+BASELINE_NAME = "import torch, load"
 BASELINE = "import torch; from safetensors.torch import load_file; load_file({path!r})"
 
 PHASES = """
@@ -94,7 +96,7 @@ def commands(model: Path, folder: Path) -> dict[str, list[str]]:
     prepared = ["-s", "en", "-t", "fr", "--output", str(folder / "prepared"), "--force"]
     baseline = BASELINE.format(path=str(model / "params.best.safetensors"))
     return {
-        "import torch, load": [sys.executable, "-c", baseline],
+        BASELINE_NAME: [sys.executable, "-c", baseline],
         "nmtkit translate": [*NMTKIT, "translate", "--model", str(model)],
         "nmtkit score": [*NMTKIT, "score", "--model", str(model), *pair],
         "nmtkit align": [*NMTKIT, "align", "--model", str(model), *pair],
@@ -144,15 +146,17 @@ def main(arguments: Sequence[str]) -> int:
     """Measure and report."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("model", type=Path, help="a model folder")
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--rounds", type=positive, default=15)
+    parser.add_argument("--threads", type=positive, default=1)
     parser.add_argument("--output", type=Path, help="also write the tables to this file")
     options = parser.parse_args(arguments)
     if not (options.model / "params.best.safetensors").is_file():
         raise BenchError(f"{options.model}: not a model folder")
     with tempfile.TemporaryDirectory() as folder:
         runs = measure(options.model, Path(folder), options.rounds, options.threads)
-    baseline = next(iter(runs.values()))
+    if BASELINE_NAME not in runs:
+        raise BenchError(f"{options.model}: '{BASELINE_NAME}' failed; there is nothing to compare")
+    baseline = runs[BASELINE_NAME]
     header = ["command", "processor, s", "ratio", "wall clock, s", "ratio"]
     times = table(header, [row(name, costs, baseline) for name, costs in runs.items()])
     steps = phases(options.model, options.threads)

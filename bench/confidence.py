@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from timing import exit_with, machine, report_progress, table, write_report
+from timing import BenchError, exit_with, machine, report_progress, table, write_report
 
 from nmtkit import Translator
 from nmtkit.evaluation.calibration_metrics import expected_calibration_error, roc_auc
@@ -60,10 +60,27 @@ def chance_error(probabilities: NDArray[np.float64]) -> float:
     return float(np.mean([expected_calibration_error(probabilities, one) for one in drawn]))
 
 
+def check_names(names: Sequence[str]) -> None:
+    """Check the names of the systems, which are also those of their folders.
+
+    :raises BenchError: a name occurs twice, or is none of a folder.
+    """
+    for name in names:
+        if names.count(name) > 1:
+            raise BenchError(f"--system {name}: is given twice; give each system its own name")
+        if name in ("", ".", "..") or "/" in name:
+            raise BenchError(f"--system {name}: not a name for a folder; give one without '/'")
+
+
 def copied(options: argparse.Namespace, words: Sequence[str]) -> System:
-    """Return a system with a copy of its model."""
+    """Return a system with a copy of its model.
+
+    :raises BenchError: there is no such model folder.
+    """
     name, model, *texts = words
     folder = options.work / name
+    if not Path(model).is_dir():
+        raise BenchError(f"{model}: no such model folder")
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(model, folder, ignore=shutil.ignore_patterns("checkpoints", "*.last.*"))
     return System(name, folder, (texts[0], texts[1]), (texts[2], texts[3]))
@@ -130,6 +147,7 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
 
 def main(arguments: Sequence[str]) -> int:
     options = options_of(arguments)
+    check_names([words[0] for words in options.system])
     options.work.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)
     systems = [copied(options, words) for words in options.system]

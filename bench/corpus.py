@@ -7,7 +7,8 @@ The default of the benchmarks is tokenised Multi30k with shortlists of 10,000 wo
 command makes others, of short or of long sentences, for `bench/train.py --prepared` and
 `bench/translate.py --prepared --test test`: of each split of a text it takes the pairs whose sides
 both have as many words as asked, and joins 1 to N of them, of the test set N, to a line. They are
-prepared with BPE into WORK/prepared.
+prepared into WORK/prepared with subwords: BPE if words are separated by spaces, which
+`bench/translate.py` needs, else SentencePiece.
 """
 
 import argparse
@@ -17,7 +18,15 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from timing import NMTKIT, BenchError, exit_with, report_progress, run_command
+from timing import (
+    NMTKIT,
+    BenchError,
+    check_settings,
+    exit_with,
+    positive,
+    report_progress,
+    run_command,
+)
 
 SHORTLIST_SIZE = 10_000
 SPLITS = ("train", "val", "test2016")
@@ -58,9 +67,17 @@ class Text:
         """Prepare the text with subwords as the languages suit, once; return the prepared folder.
 
         :param size: of the subword model; 0: as the size of the corpus suits.
+        :raises BenchError: a file is missing, or another text or size was prepared.
         """
         prepared = work / "prepared"
-        if not (prepared / "vocab.tgt").exists():
+        if (prepared / "vocab.tgt").exists():
+            files = [self.file("train", side) for side in (self.src, self.tgt)]
+            if not _is_prepared_from(prepared, files):
+                raise BenchError(
+                    f"{prepared}: not of {self.folder}; remove it, or name another --work"
+                )
+        else:
+            (work / "settings.json").unlink(missing_ok=True)  # of another corpus
             options = ["-s", self.src, "-t", self.tgt, "--force"]
             options += ["--subword-size", str(size)] if size else []
             splits = (["--train"], "train"), (["--dev"], "val"), (["--test", "test"], "test")
@@ -69,6 +86,7 @@ class Text:
             command: list[str | Path] = [*NMTKIT, "prepare", *options, "--output", prepared]
             run_command(command, work / "prepare.log")
             run_command([*NMTKIT, "shortlist", prepared], work / "shortlist.log")
+        check_settings(work, {"size": size})
         return prepared
 
 
@@ -80,7 +98,8 @@ def prepared_folder(data: Path | None, work: Path) -> Path:
     """
     folder = work / "prepared"
     if (folder / "vocab.tgt").is_file():
-        if data is not None and not _is_prepared_from(folder, data):
+        train = [data / f"train.{side}" for side in ("en", "fr")] if data else []
+        if not _is_prepared_from(folder, train):
             raise BenchError(f"{folder}: not of {data}; remove {work}, or name another --work")
         return folder
     if data is None:
@@ -103,13 +122,12 @@ def prepared_folder(data: Path | None, work: Path) -> Path:
     return folder
 
 
-def _is_prepared_from(folder: Path, data: Path) -> bool:
-    """Return whether a folder was prepared from the training text of another one."""
+def _is_prepared_from(folder: Path, texts: Sequence[Path]) -> bool:
+    """Return whether a folder was prepared from these files."""
     from nmtkit.data.manifest import read_manifest
     from nmtkit.io.lines import file_sha256
 
     inputs = read_manifest(folder)["inputs"].values()
-    texts = [data / f"train.{side}" for side in ("en", "fr")]
     return all(text.is_file() and file_sha256(text) in inputs for text in texts)
 
 
@@ -142,7 +160,13 @@ def write_corpus(text: Text, folder: Path, words: tuple[int, int], join: int, li
     folder.mkdir(parents=True, exist_ok=True)
     for split in ("train", "val", "test"):
         pairs = islice(pairs_of(text, split, words, join), lines if split == "test" else None)
-        sources, targets = zip(*pairs, strict=True)
+        columns = list(zip(*pairs, strict=True))
+        if not columns:
+            least, most = words
+            raise BenchError(
+                f"{text.folder}: no pair of {split} has {least} to {most} words a side"
+            )
+        sources, targets = columns
         for side, texts in ((text.src, sources), (text.tgt, targets)):
             content = "".join(f"{line}\n" for line in texts)
             (folder / f"{split}.{side}").write_text(content, encoding="utf-8")
@@ -154,9 +178,9 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--text", type=Text.parse, required=True, metavar="SRC-TGT=FOLDER")
     parser.add_argument("--words", type=int, nargs=2, default=(1, 100), metavar="N")
-    parser.add_argument("--join", type=int, default=1, metavar="N")
-    parser.add_argument("--lines", type=int, default=1000, help="of the test set, at most")
-    parser.add_argument("--size", type=int, default=16_000, help="BPE merges")
+    parser.add_argument("--join", type=positive, default=1, metavar="N")
+    parser.add_argument("--lines", type=positive, default=1000, help="of the test set, at most")
+    parser.add_argument("--size", type=int, default=16_000, help="of the subword model")
     parser.add_argument("--work", type=Path, required=True)
     options = parser.parse_args(arguments)
     low, high = options.words

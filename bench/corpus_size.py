@@ -25,6 +25,7 @@ from timing import (
     cpu_environment,
     exit_with,
     machine,
+    positive,
     report_progress,
     table,
     write_report,
@@ -163,9 +164,9 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="bench/corpus_size.py", description=__doc__.split("\n")[0]
     )
-    parser.add_argument("--pairs", type=int, default=12_000_000)
-    parser.add_argument("--updates", type=int, default=1000)
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--pairs", type=positive, default=12_000_000)
+    parser.add_argument("--updates", type=positive, default=1000)
+    parser.add_argument("--threads", type=positive, default=2)
     parser.add_argument("--work", type=Path, default=Path("build/bench/work"))
     parser.add_argument("--output", type=Path, help="Markdown file; JSON is put beside it")
     return parser.parse_args(arguments)

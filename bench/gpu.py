@@ -25,7 +25,7 @@ from ceiling import rates
 from device_checks import Check, check_device
 from gpu_ranks import RanksRun, largest_difference, run_ranks
 from gpu_training import SMALL_TEXT, TEXTS, Measured, Text, measure, recipe_config
-from timing import BenchError, exit_with, machine, report_progress, table, write_report
+from timing import BenchError, exit_with, machine, positive, report_progress, table, write_report
 
 from nmtkit.config_io import recipe_names
 
@@ -73,7 +73,7 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
     parser.add_argument("--recipes", nargs="+", choices=recipe_names(), default=recipe_names())
     parser.add_argument("--precision", nargs="+", choices=PRECISIONS, default=list(PRECISIONS))
-    parser.add_argument("--updates", type=int, default=200, help="updates that are timed")
+    parser.add_argument("--updates", type=positive, default=200, help="updates that are timed")
     parser.add_argument("--small", action="store_true", help="layers of a few units, few updates")
     parser.add_argument("--skip-checks", action="store_true", help="measure only")
     parser.add_argument("--work", type=Path, default=Path("build/bench/work/gpu"))

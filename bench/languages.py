@@ -27,8 +27,10 @@ from systems import Command, Data, Nmtkit, System, Task, write_settings
 from timing import (
     NMTKIT,
     BenchError,
+    check_settings,
     exit_with,
     machine,
+    positive,
     report_progress,
     run_command,
     table,
@@ -328,9 +330,17 @@ def scores_of_lines(
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
 
-    tokenizer = {"zh": "zh", "ja": "char"}.get(language, "13a")
-    bleu = BLEU(tokenize=tokenizer).corpus_score(lines, [references]).score
+    bleu = BLEU(tokenize=bleu_tokenizer(language)).corpus_score(lines, [references]).score
     return CHRF().corpus_score(lines, [references]).score, bleu
+
+
+def bleu_tokenizer(language: str) -> str:
+    """Return sacreBLEU's tokeniser for a language; characters for most without spaces."""
+    from nmtkit.evaluation.bleu_tokenizer import is_spaced
+
+    if is_spaced(language):
+        return "13a"
+    return "zh" if language == "zh" else "char"
 
 
 def options_of(arguments: Sequence[str]) -> argparse.Namespace:
@@ -340,9 +350,9 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--peers", type=Path)
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--size", type=int, default=4000, help="SentencePiece pieces")
-    parser.add_argument("--hidden", type=int, default=128, help="units of every layer")
-    parser.add_argument("--beam", type=int, default=5)
-    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--hidden", type=positive, default=128, help="units of every layer")
+    parser.add_argument("--beam", type=positive, default=5)
+    parser.add_argument("--jobs", type=positive, default=1)
     parser.add_argument("--work", type=Path, default=Path("build/bench/languages"))
     parser.add_argument("--output", type=Path)
     return parser.parse_args(arguments)
@@ -361,7 +371,9 @@ def runs_of(options: argparse.Namespace) -> Iterator[Run]:
     """Prepare the text of each direction; yield its runs, one for each system."""
     n = options.hidden
     for pair in options.pairs:
-        src, tgt = pair.split("-")
+        src, _, tgt = pair.partition("-")
+        if not (src and tgt) or (src == "en") == (tgt == "en"):
+            raise BenchError(f"--pairs {pair}: expected SRC-TGT, of which one is en")
         direction = Direction(src, tgt, options.data)
         data = direction.prepare(options.work / pair, options.size)
         for system in systems_of(options.peers):
@@ -371,6 +383,8 @@ def runs_of(options: argparse.Namespace) -> Iterator[Run]:
 
 def main(arguments: Sequence[str]) -> int:
     options = options_of(arguments)
+    settings = ("data", "size", "hidden", "beam")  # the minutes tell by the number of updates
+    check_settings(options.work, {name: getattr(options, name) for name in settings})
     runs = list(runs_of(options))
     report_progress("measuring the speed of updates")
     updates = updates_of(runs, options.minutes, options.work / "seconds.json")

@@ -19,7 +19,16 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
-from timing import NMTKIT, BenchError, cpu_environment, exit_with, machine, table, write_report
+from timing import (
+    NMTKIT,
+    BenchError,
+    cpu_environment,
+    exit_with,
+    machine,
+    positive,
+    table,
+    write_report,
+)
 
 FIRST = 10
 """Lines that do not count."""
@@ -46,7 +55,7 @@ def seconds_of_lines(command: Sequence[str], lines: Sequence[str], threads: int)
                     raise BrokenPipeError
                 seconds.append(time.perf_counter() - started)
     except BrokenPipeError as error:
-        raise BenchError(f"{command[0]}: ended after {len(seconds)} lines") from error
+        raise BenchError(f"nmtkit translate ended after {len(seconds)} lines") from error
     return seconds[FIRST:]
 
 
@@ -62,14 +71,16 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("model", type=Path, help="model folder")
     parser.add_argument("lines", type=Path, help="raw source text")
-    parser.add_argument("--beam", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--count", type=int, default=200, help="number of lines")
+    parser.add_argument("--beam", type=positive, default=5)
+    parser.add_argument("--threads", type=positive, default=1)
+    parser.add_argument("--count", type=positive, default=200, help="number of lines")
     parser.add_argument("--fast", action="store_true", help="also measure translate --fast")
     parser.add_argument("--output", type=Path)
     options = parser.parse_args(arguments)
     with options.lines.open(encoding="utf-8") as file:
         lines = [line.rstrip("\n") for line in islice(file, FIRST + options.count)]
+    if len(lines) <= FIRST:
+        raise BenchError(f"{options.lines}: {len(lines)} lines; more than {FIRST} are needed")
     bound = on_one_core() if options.threads == 1 else []
     fixed = [*bound, *NMTKIT, "translate", "--model", str(options.model)]
     fixed += ["--beam", str(options.beam), "--threads", str(options.threads)]

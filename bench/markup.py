@@ -24,7 +24,6 @@ linked to no others. Only *placed* is measured, by positions of words.
 import argparse
 import random
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import compress, islice, pairwise
@@ -32,7 +31,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from timing import machine, report_progress, table, write_report
+from timing import BenchError, exit_with, machine, positive, report_progress, table, write_report
 
 from nmtkit import Aligner, Translator
 from nmtkit.evaluation.aer import GoldLinks, read_gold_links
@@ -173,6 +172,8 @@ def measure_gold(
     rows = []
     for name, rounds, hard in METHODS:
         right, total = placed_right(aligner, texts, gold, rounds, hard)
+        if not total:
+            raise BenchError("no word of the source has one true place")
         rows.append([name, f"{100 * right / total:.1f} % of {total}"])
     return rows
 
@@ -190,14 +191,17 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--model", required=True)
     parser.add_argument("--text", nargs=2, required=True, metavar="FILE")
     parser.add_argument("--gold", metavar="LINKS", help="true links; the text has no markup")
-    parser.add_argument("--lines", type=int, default=1000)
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--lines", type=positive, default=1000)
+    parser.add_argument("--threads", type=positive, default=2)
     parser.add_argument("--output", type=Path)
     options = parser.parse_args(arguments)
     torch.set_num_threads(options.threads)
     lines = list(islice(read_parallel(*options.text), options.lines))
     if options.gold:
-        gold = read_gold_links(list(islice(read_lines(options.gold), options.lines)), options.gold)
+        links = list(islice(read_lines(options.gold), options.lines))
+        gold = read_gold_links(links, options.gold, len(lines))
+        if len(gold) != len(lines):
+            raise BenchError(f"{options.gold}: links of {len(gold)} pairs, not of {len(lines)}")
         texts = [(src, tgt) for src, tgt in lines]
         rows = measure_gold(Aligner.load(options.model, device="cpu"), texts, gold)
         heading = f"{machine()}; {options.model}, {len(lines)} pairs with true links"
@@ -213,6 +217,8 @@ def main(arguments: Sequence[str]) -> int:
     pairs = list(compress(marked, alike))
     expected = [spans_of(tgt) for _, tgt in pairs]
     total = sum(map(len, expected))
+    if not total:
+        raise BenchError(f"{options.text[0]}: no element has contents, and the same in both texts")
     report_progress(f"{len(lines)} pairs, {len(pairs)} with the same elements, {total} elements")
     translator = MarkupTranslator(Translator.load(options.model, device="cpu"), Markup.HTML)
     outputs = [best.text for best, *_ in translator.translate([src for src, _ in lines])]
@@ -231,4 +237,4 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    exit_with(main)

@@ -32,6 +32,7 @@ from timing import (
     CommandCost,
     exit_with,
     machine,
+    positive,
     report_progress,
     run_command,
     table,
@@ -259,12 +260,12 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench/memory.py", description=__doc__.split("\n")[0])
     parser.add_argument("--data", type=Path, required=True, help="folder of raw Multi30k")
     parser.add_argument(
-        "--times", type=int, nargs="+", default=[1, 50], help="how often to repeat the corpus"
+        "--times", type=positive, nargs="+", default=[1, 50], help="how often to repeat the corpus"
     )
     parser.add_argument("--peers", type=Path, help="folder that bench/peers/build.sh filled")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--updates", type=int, default=20)
-    parser.add_argument("--beam", type=int, choices=[1, 5, 12], default=1)
+    parser.add_argument("--threads", type=positive, default=2)
+    parser.add_argument("--updates", type=positive, default=20)
+    parser.add_argument("--beam", type=positive, choices=[1, 5, 12], default=1)
     parser.add_argument("--work", type=Path, default=Path("build/bench/work"))
     parser.add_argument("--output", type=Path, help="Markdown file; JSON is put beside it")
     return parser.parse_args(arguments)

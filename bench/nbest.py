@@ -15,7 +15,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
-from timing import Spread, in_turns, machine, report_progress, table, with_spread, write_report
+from timing import (
+    BenchError,
+    Spread,
+    exit_with,
+    in_turns,
+    machine,
+    positive,
+    report_progress,
+    table,
+    with_spread,
+    write_report,
+)
 
 from nmtkit.inference.scorer import Scorer
 from nmtkit.smt.nbest import distinct_hypotheses, group_by_sentence, read_nbest
@@ -32,12 +43,20 @@ class List(NamedTuple):
 
 
 def read_lists(path: Path, sources: Path | None, sentences: int) -> list[List]:
-    """Return the lists of the first sentences."""
-    lines = None if sources is None else sources.read_text(encoding="utf-8").split("\n")
+    """Return the lists of the first sentences.
+
+    :raises BenchError: there is no list, or the source of one is missing.
+    """
+    lines = None if sources is None else sources.read_text(encoding="utf-8").split("\n")[:-1]
     lists = []
     for group in itertools.islice(group_by_sentence(read_nbest(path)), sentences):
-        source = "" if lines is None else lines[group[0].sentence]
+        number = group[0].sentence
+        if lines is not None and number >= len(lines):
+            raise BenchError(f"{sources}: {len(lines):,} lines, but {path} has sentence {number}")
+        source = "" if lines is None else lines[number]
         lists.append(List(source, distinct_hypotheses(group)))
+    if not lists:
+        raise BenchError(f"{path}: has no hypotheses")
     return lists
 
 
@@ -79,16 +98,16 @@ def measure(scorer: Scorer, lists: Sequence[List], rounds: int) -> dict[str, Spr
     }
 
 
-def main() -> None:
+def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("model", type=Path)
     parser.add_argument("list", type=Path)
     parser.add_argument("sources", type=Path, nargs="?")
-    parser.add_argument("--sentences", type=int, default=20)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--sentences", type=positive, default=20)
+    parser.add_argument("--rounds", type=positive, default=3)
+    parser.add_argument("--threads", type=positive, default=1)
     parser.add_argument("--output", type=Path, help="also write the table to this file")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     torch.set_num_threads(options.threads)
     full_lists = read_lists(options.list, options.sources, options.sentences)
     scorer = Scorer.load(options.model, device="cpu")
@@ -104,7 +123,8 @@ def main() -> None:
     header = ["hypotheses", "distinct prefixes per word", "each alone", "as a tree", "ratio"]
     text = f"{machine()}; threads: {options.threads}; hypotheses a second of processor time"
     write_report(options.output, f"{text}\n\n{table(header, rows)}", figures)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    exit_with(main)

@@ -66,20 +66,20 @@ class Fit(NamedTuple):
 def read_training(folder: Path) -> Training:
     """Read a model folder.
 
-    :raises BenchError: its training data is gone.
+    :raises BenchError: it was never validated, or its training data is gone.
     """
     from nmtkit.data.corpus import Corpus
     from nmtkit.model_folder import read_config, read_vocabularies
+    from nmtkit.training.adaptation.replay import recorded_data
     from nmtkit.training.learning_curve import read_curve
     from nmtkit.training.plan import FILLED
-    from nmtkit.training.provenance import read_provenance
 
-    config, last = read_config(folder), read_curve(folder).validation[-1]
-    provenance = read_provenance(folder) or {}
-    words = provenance.get("command", "").split()
-    prepared = Path(words[2] if len(words) > 2 else "")
-    if not (prepared / "manifest.json").is_file():
-        raise BenchError(f"{folder}: its training data, {prepared}, is gone")
+    config, validation = read_config(folder), read_curve(folder).validation
+    if not validation:
+        raise BenchError(f"{folder}: has no validation, and so no dev cost")
+    last, prepared = validation[-1], recorded_data(folder)
+    if prepared is None:
+        raise BenchError(f"{folder}: its training data is gone, or was changed")
     corpus = Corpus.open(prepared, "train", read_vocabularies(folder), config.data.sides)
     tokens = len(corpus.tgt.ids)
     size, cost, epochs = config.model.hidden, last.cost_per_token, last.epoch
@@ -90,9 +90,15 @@ def read_training(folder: Path) -> Training:
 
 
 def fit(trainings: Sequence[Training]) -> Fit:
-    """Return the best constants of a grid."""
+    """Return the best constants of a grid.
+
+    :raises BenchError: there are too few trainings, or they contradict the law.
+    """
     corpora = sorted({training.corpus for training in trainings})
     costs = np.array([training.cost for training in trainings], np.float64)
+    least = 4 + len(corpora)  # one more than there are factors and costs E
+    if len(trainings) < least:
+        raise BenchError(f"{len(trainings)} trainings do not tell the law; give at least {least}")
     own = np.array([[t.corpus == corpus for corpus in corpora] for t in trainings], np.float64)
     from nmtkit.training.plan import START_EXPONENT
 

@@ -29,6 +29,7 @@ from timing import (
     exit_with,
     in_turns,
     machine,
+    positive,
     report_progress,
     run_command,
     table,
@@ -140,12 +141,12 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
         help="raw text, plain or .gz, and its name in the table; may be repeated",
     )
     parser.add_argument(
-        "--lines", type=int, help="use the first N pairs of each corpus; default: all"
+        "--lines", type=positive, help="use the first N pairs of each corpus; default: all"
     )
     parser.add_argument("--languages", nargs=2, default=["en", "fr"], metavar=("SRC", "TGT"))
-    parser.add_argument("--merges", type=int, default=10_000)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--merges", type=positive, default=10_000)
+    parser.add_argument("--threads", type=positive, default=2)
+    parser.add_argument("--rounds", type=positive, default=3)
     parser.add_argument("--jobs", nargs="+", choices=list(JOBS), default=list(JOBS))
     parser.add_argument("--work", type=Path, default=Path("build/bench/work"))
     parser.add_argument(

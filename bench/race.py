@@ -5,7 +5,7 @@
         [--variant model.hidden=128] [--variant training.softmax_samples=0]
 
 Each text is a folder with train, val and test files (`train*.en`, plain or gzip). `nmtkit prepare`
-splits it into BPE pieces once; all systems read these files. nmtkit trains with `--time` alone. The
+splits it into subwords once; all systems read these files. nmtkit trains with `--time` alone. The
 other systems train with each of some sizes, batches and learning rates; the number of updates that
 fills the time follows from a measurement of theirs, so that their learning rates end with the
 training, too. Everything counts: starting, reading, validations, saving. One system at a time has
@@ -26,13 +26,14 @@ import argparse
 import itertools
 import json
 import re
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from corpus import Text
-from languages import RecipeNmtkit, join_pieces, scores_of
+from languages import RecipeNmtkit, bleu_tokenizer, join_pieces, scores_of
 from operations import Sizes
 from plotting import Panel, draw
 from race_systems import peers
@@ -43,11 +44,15 @@ from timing import (
     Spread,
     exit_with,
     machine,
+    positive,
     report_progress,
     run_command,
+    select_names,
     table,
     write_report,
 )
+
+from nmtkit.evaluation.bleu_tokenizer import choose_tokenizer
 
 CALIBRATION, WARMUP = 60, 20
 """Updates by which the speed is measured, and those of them that are not counted."""
@@ -73,6 +78,7 @@ class PlannedNmtkit(RecipeNmtkit):
         """
         super().__init__(extra=[])
         self.minutes = minutes
+        self.variant = variant
         self.settings = [word for setting in variant.split() for word in ("--set", setting)]
         self.name = " ".join(filter(None, [self.name, variant]))
 
@@ -88,13 +94,15 @@ class Result:
     """Figures of a translated test set, in percent.
 
     updates: of the training; 0 where the system itself decides. minutes: of wall-clock time; None
-    where the updates were given, which say nothing of it.
+    where the updates were given, which say nothing of it. threads: of the training; 0: unknown, of
+    an earlier version.
     """
 
     bleu: float
     chrf: float
     updates: int
     minutes: float | None
+    threads: int = 0
 
 
 @dataclass(frozen=True)
@@ -178,14 +186,23 @@ class Entry:
         )
 
     def result(self) -> Result:
-        """Return the figures, measured now or earlier."""
+        """Return the figures, measured now or earlier.
+
+        :raises BenchError: they were measured with other threads.
+        """
         record = self._record
         if not record.exists():
             report_progress(str(self))
             result = self._measure()
             report_progress(f"{self}: {result}")
             record.write_text(json.dumps(asdict(result)), encoding="utf-8")
-        return Result(**json.loads(record.read_text(encoding="utf-8")))
+        result = Result(**json.loads(record.read_text(encoding="utf-8")))
+        if result.threads not in (0, self.threads):
+            raise BenchError(
+                f"{record}: measured with {result.threads} threads, not {self.threads}; remove it,"
+                " or name another --work"
+            )
+        return result
 
     @property
     def is_measured(self) -> bool:
@@ -215,7 +232,7 @@ class Entry:
             join_pieces(self.data, output, self.translation)
         chrf, bleu = scores_of(self.translation, self.reference, self.text.tgt)
         minutes = None if updates and self.updates else cost.seconds / 60
-        return Result(bleu, chrf, updates, minutes)
+        return Result(bleu, chrf, updates, minutes, self.threads)
 
     @property
     def translation(self) -> Path:
@@ -241,19 +258,24 @@ class Entry:
         text = self.text
         name = re.sub("[^a-zA-Z0-9.]+", "-", text.name) + f"/{self.task.folder.name}"
         race = f"python bench/race.py --text {text.src}-{text.tgt}={text.folder.name}"
-        race += f" --minutes {self.minutes:g}{self._peer_options()}"
+        race += f" --minutes {self.minutes:g}{self._own_options()}"
         keep: list[str | Path] = [sys.executable, KEPT_OUTPUTS, "keep", folder, "--name", name]
         keep += ["--system", str(self), "--command", race]
         keep += ["--", "evaluate", self.translation, self.reference, "-t", text.tgt]
         keep += ["--measure", "sacrebleu", "--measure", "chrf"]
         # The words of `scores_of`, where `nmtkit evaluate` has others by default.
-        return [*keep, "--tokenize", "char"] if text.tgt == "ja" else keep
+        words = bleu_tokenizer(text.tgt)
+        usual = choose_tokenizer(text.tgt).name
+        return keep if words == usual else [*keep, "--tokenize", words]
 
-    def _peer_options(self) -> str:
-        """Return the options that train a peer so again."""
+    def _own_options(self) -> str:
+        """Return the options that train the system so again."""
         setting = self.setting
         if isinstance(self.system, PlannedNmtkit):
-            return ""
+            variant = (
+                f" --variant {shlex.quote(self.system.variant)}" if self.system.variant else ""
+            )
+            return f" --only {shlex.quote(self.system.name)}{variant} --threads {self.threads}"
         trained = f" --batch-tokens {setting.batch_tokens} --rates {setting.rate_factor:g}"
         trained += f" --updates {self.result().updates} --threads {self.threads}"
         return f" --peers PEERS --only '{self.system.name}' --hidden {setting.hidden}{trained}"
@@ -276,8 +298,11 @@ def entries_of(options: argparse.Namespace) -> Iterator[Entry]:
         work = options.work / text.name.replace(" ", "-")
         data = Data.open(text.prepare(work, options.size), work)
         for minutes in sorted(options.minutes):
-            for system, setting in systems_of(options, minutes):
-                if options.only and system.name not in options.only:
+            systems = list(systems_of(options, minutes))
+            names = list(dict.fromkeys(system.name for system, _ in systems))
+            selected = select_names(names, options.only, whole=True)
+            for system, setting in systems:
+                if system.name not in selected:
                     continue
                 place = (text, data, work, system, setting)
                 entry = Entry(*place, minutes, options.threads, options.updates)
@@ -333,9 +358,12 @@ def read_rows(files: Sequence[Path]) -> list[Row]:
     :raises BenchError: a file does not hold such rows.
     """
     try:
-        return [Row(**row) for file in files for row in json.loads(file.read_bytes())]
+        rows = [Row(**row) for file in files for row in json.loads(file.read_bytes())]
     except (OSError, ValueError, TypeError) as error:
         raise BenchError(f"--results: not figures of a race: {error}") from error
+    if files and not rows:
+        raise BenchError("--results: there are no figures")
+    return rows
 
 
 def options_of(arguments: Sequence[str]) -> argparse.Namespace:
@@ -344,18 +372,28 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--peers", type=Path, help="folder that bench/peers/build.sh filled")
     parser.add_argument("--marian", type=Path, help="a binary of Marian, in place of pymarian's")
     parser.add_argument("--minutes", nargs="+", type=float, default=[2, 5, 10, 20, 40])
-    parser.add_argument("--hidden", nargs="+", type=int, default=[128, 256], help="of the peers")
     parser.add_argument(
-        "--batch-tokens", nargs="+", type=int, default=[800, 1600], help="of the recurrent peers"
+        "--hidden", nargs="+", type=positive, default=[128, 256], help="of the peers"
+    )
+    parser.add_argument(
+        "--batch-tokens",
+        nargs="+",
+        type=positive,
+        default=[800, 1600],
+        help="of the recurrent peers",
     )
     parser.add_argument(
         "--rates", nargs="+", type=float, default=[1, 2], help="factors on the peers' learning rate"
     )
     parser.add_argument("--variant", action="append", default=[], help="settings of nmtkit")
-    parser.add_argument("--updates", type=int, default=0, help="of the peers: nothing is measured")
-    parser.add_argument("--only", nargs="+", help="only systems of these names")
-    parser.add_argument("--size", type=int, default=8000, help="BPE merges")
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument(
+        "--updates", type=positive, default=0, help="of the peers: nothing is measured"
+    )
+    parser.add_argument(
+        "--only", nargs="+", help="only systems of these names, or with such beginnings"
+    )
+    parser.add_argument("--size", type=int, default=8000, help="of the subword model")
+    parser.add_argument("--threads", type=positive, default=2)
     parser.add_argument("--work", type=Path, default=Path("build/bench/race"))
     parser.add_argument("--measured", action="store_true", help="report what is measured, no more")
     parser.add_argument(

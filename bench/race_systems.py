@@ -17,6 +17,7 @@ from languages import (
 )
 from peer_systems import JoeyNMT, Marian
 from systems import System, Task
+from timing import report_progress
 
 TRANSFORMER_LAYERS = 3
 
@@ -147,7 +148,7 @@ FOLDERS: dict[str, list[type[System]]] = {
 
 
 def peers(folder: Path | None, marian: Path | None = None) -> list[System]:
-    """Return the systems that are installed.
+    """Return the systems that are installed, and log those that are missing.
 
     :param folder: where `bench/peers/build.sh` put their environments.
     :param marian: a Marian binary to use instead of the package's.
@@ -160,4 +161,7 @@ def peers(folder: Path | None, marian: Path | None = None) -> list[System]:
             systems += [MarianTransformer(python, marian.absolute())]
         elif python.is_file():
             systems += [cls(python) for cls in classes]
+        else:
+            names = " and ".join(cls.name for cls in classes)
+            report_progress(f"{names} are skipped: see bench/peers/build.sh")
     return systems

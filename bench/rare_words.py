@@ -14,12 +14,14 @@ import argparse
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from timing import BenchError, exit_with
+
 from nmtkit.evaluation.metrics import tokenized_bleu
 from nmtkit.io.lines import read_lines
 from nmtkit.text.tokenizer import Tokenizer
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Measure every translation given."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("translations", nargs="*", metavar="FILE", help="raw translations")
@@ -28,7 +30,7 @@ def main() -> None:
         parser.add_argument(f"--{name}", required=True, metavar="FILE")
     parser.add_argument("-s", "--source-language", required=True)
     parser.add_argument("-t", "--target-language", required=True)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     if not options.translations + options.tokenized:
         parser.error("name a file of translations")
     src = Tokenizer(options.source_language, hyphens=True, escape=True)
@@ -36,13 +38,30 @@ def main() -> None:
     known = {word for line in read_lines(options.train) for word in src.tokenize(line)}
     source = [src.tokenize(line) for line in read_lines(options.source)]
     reference = [tgt.tokenize(line) for line in read_lines(options.reference)]
+    if len(source) != len(reference):
+        raise BenchError(
+            f"{options.source}: {len(source)} lines, but {options.reference} has {len(reference)}"
+        )
     test = RareWords.of(known, source, reference)
+    if len(test.rare) in (0, len(source)):
+        raise BenchError(
+            f"{options.source}: {len(test.rare)} of {len(source)} lines have a word that"
+            f" {options.train} lacks; there is nothing to compare"
+        )
+    texts = {
+        **{
+            file: [tgt.tokenize(line) for line in read_lines(file)] for file in options.translations
+        },
+        **{file: [line.split() for line in read_lines(file)] for file in options.tokenized},
+    }
+    for file, text in texts.items():
+        if len(text) != len(source):
+            raise BenchError(f"{file}: {len(text)} lines, not {len(source)}")
     print(f"{'':24}{'all':>8}{f'{len(test.rare)} rare':>10}{'others':>8}{'kept, rare':>14}", end="")
     print(f"{'kept, all':>12}")
-    for file in options.translations:
-        print(f"{file[-24:]:24}{test.row([tgt.tokenize(line) for line in read_lines(file)])}")
-    for file in options.tokenized:
-        print(f"{file[-24:]:24}{test.row([line.split() for line in read_lines(file)])}")
+    for file, text in texts.items():
+        print(f"{file[-24:]:24}{test.row(text)}")
+    return 0
 
 
 class RareWords(NamedTuple):
@@ -100,4 +119,4 @@ class RareWords(NamedTuple):
 
 
 if __name__ == "__main__":
-    main()
+    exit_with(main)

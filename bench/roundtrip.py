@@ -14,6 +14,8 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from timing import BenchError, exit_with, positive
+
 from nmtkit.io.lines import read_lines
 from nmtkit.text.detokenizer import Detokenizer
 from nmtkit.text.markers import spacing
@@ -26,18 +28,25 @@ KINDS = (
 )
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Measure every language given."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("corpora", nargs="+", metavar="LANGUAGE=FILE,...")
-    parser.add_argument("--lines", type=int, default=40_000, help="lines of each (%(default)s)")
+    parser.add_argument(
+        "--lines", type=positive, default=40_000, help="lines of each (%(default)s)"
+    )
     parser.add_argument("--markers", type=int, default=0, metavar="N")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     print(f"{'':4}{'lines':>8}{'plain':>9}{'markers':>9}{'marked':>9}{'µs':>8}{'µs':>8}")
     for corpus in options.corpora:
         language, _, files = corpus.partition("=")
+        if not (language and files):
+            parser.error(f"{corpus}: expected LANGUAGE=FILE,...")
         lines = [line for file in files.split(",") for line in read_lines(file)][: options.lines]
+        if not lines:
+            raise BenchError(f"{corpus}: there are no lines")
         print(f"{language:4}{len(lines):8,}", *_measure(language, lines, options.markers))
+    return 0
 
 
 def _measure(language: str, lines: Sequence[str], places: int) -> Iterator[str]:
@@ -85,4 +94,4 @@ def _kinds(lines: Sequence[str], restored: Sequence[str]) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    main()
+    exit_with(main)

@@ -26,6 +26,7 @@ from timing import (
     exit_with,
     in_turns,
     machine,
+    positive,
     report_progress,
     run_command,
     table,
@@ -168,10 +169,10 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--corpus", type=Path, nargs=2, required=True, metavar=("SRC", "TGT"))
     parser.add_argument("--languages", nargs=2, default=["en", "fr"], metavar=("SRC", "TGT"))
     parser.add_argument(
-        "--sizes", type=int, nargs="+", default=[10_000, 100_000, 1_000_000, 10_000_000]
+        "--sizes", type=positive, nargs="+", default=[10_000, 100_000, 1_000_000, 10_000_000]
     )
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--threads", type=positive, default=2)
+    parser.add_argument("--rounds", type=positive, default=1)
     parser.add_argument("--clock", choices=list(CLOCKS), default="wall")
     parser.add_argument("--work", type=Path, default=Path("build/bench/work"))
     parser.add_argument("--keep", action="store_true", help="leave the corpora under --work")

@@ -13,9 +13,8 @@ counted products barely show.
 
 import argparse
 import dataclasses
-import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import torch
@@ -23,9 +22,12 @@ from operations import SMALL, Sizes, rnnsearch, training_operations
 from plotting import Panel, draw
 from timing import (
     CLOCKS,
+    BenchError,
     Spread,
+    exit_with,
     in_turns,
     machine,
+    positive,
     report_progress,
     table,
     with_spread,
@@ -190,24 +192,26 @@ def panels(curves: Mapping[str, Mapping[int, Spread]]) -> list[Panel]:
     return figures
 
 
-def options_of(arguments: list[str]) -> argparse.Namespace:
+def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(prog="bench/scale_model.py", description="Cost against size.")
     parser.add_argument("--curves", nargs="+", choices=list(POINTS), default=list(POINTS))
     parser.add_argument("--largest", type=int, default=80_000, help="leave larger points out")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=positive, default=2)
+    parser.add_argument("--rounds", type=positive, default=3)
     parser.add_argument("--clock", choices=list(CLOCKS), default="wall")
     parser.add_argument("--output", type=Path, help="Markdown file; JSON is put beside it")
     parser.add_argument("--plot", type=Path, help="SVG file")
     return parser.parse_args(arguments)
 
 
-def main(arguments: list[str]) -> int:
+def main(arguments: Sequence[str]) -> int:
     """Measure and report."""
     options = options_of(arguments)
     torch.set_num_threads(options.threads)
     curves = measure(options)
+    if not all(curves.values()):
+        raise BenchError(f"--largest {options.largest}: leaves no point of a curve")
     header = ["curve", "value", f"µs a word ({options.clock})", "MFLOP a word", "GFLOP/s"]
     heading = f"{machine()}, {options.threads} threads; median of {options.rounds} rounds taken in"
     heading += (
@@ -228,4 +232,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    exit_with(main)

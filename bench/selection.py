@@ -18,7 +18,6 @@ as many of the best pairs, if the domain is known by its first N pairs (`--domai
 import argparse
 import dataclasses
 import math
-import sys
 from collections.abc import Iterable, Sequence
 from itertools import chain, islice
 from pathlib import Path
@@ -27,10 +26,11 @@ from typing import Any
 import numpy as np
 from timing import (
     NMTKIT,
-    BenchError,
     CommandCost,
     Spread,
+    exit_with,
     machine,
+    positive,
     report_progress,
     run_command,
     table,
@@ -39,7 +39,6 @@ from timing import (
 )
 
 from nmtkit.config import TextConfig
-from nmtkit.errors import NmtkitError
 from nmtkit.preprocessing.cross_entropy import (
     SelectSettings,
     read_blocks,
@@ -163,10 +162,11 @@ def precision(job: Job) -> list[dict[str, Any]]:
         domain = job.head(options.domain, pairs)
         pools = [*options.pool, options.hidden]
         job.select(pools, "--pairs", hidden, "--scores-file", scores_file, domain=domain)
+        known = domain[0].read_bytes().count(b"\n")  # fewer, if the domain has no more
         scores = np.loadtxt(scores_file)
         best = np.argsort(scores, kind="stable")[:hidden]
         share = float((best >= len(scores) - hidden).mean())
-        rows.append({"pairs": pairs, "hidden": hidden, "pool": len(scores), "precision": share})
+        rows.append({"pairs": known, "hidden": hidden, "pool": len(scores), "precision": share})
     return rows
 
 
@@ -226,7 +226,7 @@ def report(
     return f"{machine()}\n\n" + "\n".join(parts)
 
 
-def arguments() -> argparse.Namespace:
+def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -236,35 +236,33 @@ def arguments() -> argparse.Namespace:
     optional = {**pair, "required": False}
     known.add_argument("--test", **optional)
     known.add_argument("--hidden", **optional)
-    parser.add_argument("--domain-pairs", nargs="+", type=int, default=[1000, 5000, 20_000])
+    parser.add_argument("--domain-pairs", nargs="+", type=positive, default=[1000, 5000, 20_000])
     parser.add_argument("--pool", action="append", **pair)
     parser.add_argument("--words", nargs="+", type=int, default=[100_000, 200_000, 400_000])
     parser.add_argument("--draws", type=int, default=3)
-    parser.add_argument("--times", nargs="+", type=int, default=[1])
-    parser.add_argument("--order", type=int, default=4)
-    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--times", nargs="+", type=positive, default=[1])
+    parser.add_argument("--order", type=positive, default=4)
+    parser.add_argument("--workers", type=positive, default=2)
     parser.add_argument("-s", "--src-language", default="en")
     parser.add_argument("-t", "--tgt-language", default="fr")
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--output", type=Path)
-    return parser.parse_args()
+    return parser.parse_args(arguments)
 
 
-def main() -> None:
-    options = arguments()
+def main(arguments: Sequence[str]) -> int:
+    options = options_of(arguments)
     options.work.mkdir(parents=True, exist_ok=True)
     job = Job(options)
-    try:
-        # Costs first: a child's peak memory includes that of this process at its start.
-        costs = cost(job) if options.test else []
-        qualities = quality(job) if options.test else []
-        precisions = precision(job) if options.hidden else []
-    except (BenchError, NmtkitError) as error:
-        sys.exit(f"bench: {error}")
+    # Costs first: a child's peak memory includes that of this process at its start.
+    costs = cost(job) if options.test else []
+    qualities = quality(job) if options.test else []
+    precisions = precision(job) if options.hidden else []
     figures = {"machine": machine(), "perplexities": qualities, "costs": costs}
     figures["precisions"] = precisions
     write_report(options.output, report(options, qualities, costs, precisions), figures)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    exit_with(main)

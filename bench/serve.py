@@ -4,7 +4,8 @@
     python bench/serve.py latency MODEL TEXT               a sentence at a time, and at half load
     python bench/serve.py soak MODEL TEXT --minutes 10     64 clients, kills, reloads
     python bench/serve.py fuzz MODEL --minutes 30          random requests to every endpoint
-    python bench/serve.py beside URL TEXT                  another server with LibreTranslate's API
+    python bench/serve.py beside URL TEXT                  another server with LibreTranslate's API,
+                                                           at http://localhost:PORT
 
 Each prints a JSON object. The clients are one process with asyncio; they take about a tenth of a
 core. In the soak each answer is compared with what `nmtkit translate` makes of the lines.
@@ -26,10 +27,12 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from serve_fuzz import fuzz
 from serve_load import (
     CLIENTS,
+    HOST,
     PAIR,
     Answer,
     Client,
@@ -40,6 +43,7 @@ from serve_load import (
     server,
     workers_of,
 )
+from timing import BenchError, exit_with, positive
 
 RELOAD_SECONDS = 20.0
 
@@ -48,6 +52,8 @@ def expected(model: str, lines: Sequence[str], *options: str) -> tuple[list[str]
     """Return what `nmtkit translate` makes of lines, its seconds and its processor time.
 
     Both are without those of starting.
+
+    :raises BenchError: it fails.
     """
     command = [sys.executable, "-m", "nmtkit", "translate", "-m", model, *options]
     seconds, processor = [], []
@@ -55,7 +61,9 @@ def expected(model: str, lines: Sequence[str], *options: str) -> tuple[list[str]
     for text in ("".join(f"{line}\n" for line in lines), "a\n"):
         started = time.perf_counter()
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        result = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
+        result = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+        if result.returncode:
+            raise BenchError(result.stderr.strip().split("\n")[-1])
         seconds.append(time.perf_counter() - started)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         used = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
@@ -197,8 +205,8 @@ def soak(model: str, lines: list[str], options: argparse.Namespace) -> dict[str,
 
 
 def beside(url: str, lines: list[str], options: argparse.Namespace) -> dict[str, Any]:
-    """Measure another server with LibreTranslate's API at localhost:PORT, given as `url`."""
-    port = int(url.rpartition(":")[2].strip("/"))
+    """Measure another server with LibreTranslate's API on this machine."""
+    port = local_port(url)
     result = asyncio.run(closed_loop(port, lines, options.clients))
     words = sum(len(line.split()) for line in lines)
     return {
@@ -208,28 +216,50 @@ def beside(url: str, lines: list[str], options: argparse.Namespace) -> dict[str,
     }
 
 
+def local_port(url: str) -> int:
+    """Return the port of a URL such as http://localhost:5000.
+
+    :raises BenchError: it has none, or is of another machine.
+    """
+    parts = urlsplit(url if "//" in url else f"//{url}")
+    try:
+        port = parts.port
+    except ValueError:
+        port = None
+    if parts.hostname not in ("localhost", HOST) or port is None:
+        raise BenchError(f"{url}: expected http://localhost:PORT, a server on this machine")
+    return port
+
+
 KINDS = {"throughput": throughput, "latency": latency, "soak": soak, "fuzz": fuzz, "beside": beside}
 
 
-def main() -> None:
+def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("kind", choices=KINDS)
     parser.add_argument("model")
     parser.add_argument("text", nargs="?")
-    parser.add_argument("--lines", type=int, default=1000)
-    parser.add_argument("--clients", type=int, default=CLIENTS)
-    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--lines", type=positive, default=1000)
+    parser.add_argument("--clients", type=positive, default=CLIENTS)
+    parser.add_argument("--threads", type=positive, default=os.cpu_count() or 1)
+    parser.add_argument("--rounds", type=positive, default=3)
     parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--pair", nargs=2, default=("en", "fr"), metavar=("SRC", "TGT"))
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
+    if options.text is None and options.kind != "fuzz":
+        parser.error(f"{options.kind} needs TEXT, a file of source sentences")
+    if options.minutes <= 0:
+        parser.error("--minutes must be more than 0")
     PAIR.update(zip(PAIR, options.pair, strict=True))
     lines = []
     if options.text:
         lines = Path(options.text).read_text(encoding="utf-8").split("\n")[: options.lines]
         lines = [line for line in lines if line.strip()]
+        if not lines:
+            raise BenchError(f"{options.text}: there are no sentences")
     print(json.dumps(KINDS[options.kind](options.model, lines, options), indent=1))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    exit_with(main)

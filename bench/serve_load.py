@@ -16,6 +16,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from timing import BenchError
+
 CLIENTS = 32
 PAIR = {"source": "en", "target": "fr"}
 """Languages of the requests; --pair changes them."""
@@ -107,7 +109,7 @@ def server(model: str, *options: str) -> Iterator[ServerUnderTest]:
                 port = event["port"]
                 break
     if not port:
-        sys.exit("".join(log))
+        raise BenchError(f"nmtkit serve does not start: {''.join(log[-1:]).strip()}")
     troubles: list[str] = []
 
     def drain() -> None:
@@ -151,6 +153,21 @@ def workers_of(pid: int) -> list[int]:
     return [worker for host in children(pid) for worker in children(host)]
 
 
+async def translated(client: Client, line: str) -> Answer:
+    """Ask for a translation; return the answer.
+
+    :raises BenchError: the server refuses, or is not there.
+    """
+    try:
+        answer = await client.post("/translate", {"q": line, **PAIR})
+    except (OSError, asyncio.IncompleteReadError) as error:
+        raise BenchError(f"the server does not answer: {error}") from error
+    if answer.status != 200:
+        body = answer.body.decode("utf-8", errors="replace")[:200]
+        raise BenchError(f"the server answers {answer.status} to '{line[:40]}': {body}")
+    return answer
+
+
 async def closed_loop(port: int, lines: Sequence[str], clients: int) -> dict[str, Any]:
     """Let clients send one sentence a request, each after its last answer."""
     waiting = iter(enumerate(lines))
@@ -160,8 +177,7 @@ async def closed_loop(port: int, lines: Sequence[str], clients: int) -> dict[str
     async def work() -> None:
         client = Client(port)
         for number, line in waiting:
-            answer = await client.post("/translate", {"q": line, **PAIR})
-            assert answer.status == 200, answer
+            answer = await translated(client, line)
             found[number] = answer.json["translatedText"]
             times.append(answer.seconds)
         client.close()
@@ -189,8 +205,7 @@ async def open_loop(port: int, lines: Sequence[str], per_second: float) -> dict[
 
     async def ask(line: str) -> None:
         client = free.popleft() if free else Client(port)
-        answer = await client.post("/translate", {"q": line, **PAIR})
-        assert answer.status == 200, answer
+        answer = await translated(client, line)
         times.append(answer.seconds)
         free.append(client)
 

@@ -25,7 +25,7 @@ from typing import Any
 
 from languages import scores_of_lines
 from serve_load import CLIENTS, HOST, PAIR, ServerUnderTest, closed_loop, open_loop, server
-from timing import BenchError, exit_with, report_progress
+from timing import BenchError, exit_with, positive, report_progress
 
 START_SECONDS = 120.0
 WARM_UP = 64
@@ -188,11 +188,13 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--references", type=Path, help="their translations, for BLEU")
     parser.add_argument("--peers", type=Path, default=Path("build/bench/peers"), metavar="DIR")
     parser.add_argument("--argos", type=Path, required=True, metavar="DIR", help="packages")
-    parser.add_argument("--lines", type=int, default=1000)
-    parser.add_argument("--clients", type=int, default=CLIENTS)
-    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--beam", type=int, default=4, help="of both; 4 is LibreTranslate's own")
+    parser.add_argument("--lines", type=positive, default=1000)
+    parser.add_argument("--clients", type=positive, default=CLIENTS)
+    parser.add_argument("--threads", type=positive, default=os.cpu_count() or 1)
+    parser.add_argument("--rounds", type=positive, default=3)
+    parser.add_argument(
+        "--beam", type=positive, default=4, help="of both; 4 is LibreTranslate's own"
+    )
     parser.add_argument("--fast", action="store_true", help="nmtkit serve --fast")
     parser.add_argument("--pair", nargs=2, default=("en", "fr"), metavar=("SRC", "TGT"))
     return parser.parse_args(arguments)
@@ -211,7 +213,11 @@ def main(arguments: Sequence[str]) -> int:
     PAIR.update(zip(PAIR, options.pair, strict=True))
     files = filter(None, [options.text, options.references])
     texts = [file.read_text(encoding="utf-8").split("\n")[: options.lines] for file in files]
+    if len({len(text) for text in texts}) > 1:
+        raise BenchError(f"{options.references}: not as many lines as {options.text}")
     rows = [row for row in zip(*texts, strict=True) if row[0].strip()]
+    if not rows:
+        raise BenchError(f"{options.text}: there are no sentences")
     lines, *references = zip(*rows, strict=True)
     program = options.peers / "libretranslate" / "bin" / "libretranslate"
     with (

@@ -28,7 +28,7 @@ from operations import (
     rnnenc,
     rnnsearch,
 )
-from timing import ROOT, cpu_environment, run_command
+from timing import ROOT, cpu_environment, positive, run_command
 
 TIMED = Path(__file__).resolve().parent / "peers" / "timed.py"
 BATCH = 80  # sentences an update
@@ -64,14 +64,14 @@ class Data:
         """Return the mean T_x and T_y of the training pairs, with `</s>`."""
         means = []
         for side in ("src", "tgt"):
-            lines = self.text("train", side).read_text(encoding="utf-8").splitlines()
+            lines = self.text("train", side).read_text(encoding="utf-8").split("\n")[:-1]
             lengths = [len(line.split()) + 1 for line in lines]
             means.append(sum(lengths) / len(lengths))
         return means[0], means[1]
 
     def target_words(self) -> int:
         """Return K: the size of the target vocabulary with special words."""
-        return len((self.prepared / "vocab.tgt").read_text(encoding="utf-8").splitlines())
+        return (self.prepared / "vocab.tgt").read_text(encoding="utf-8").count("\n")
 
 
 @dataclass(frozen=True)
@@ -283,5 +283,5 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--peers", type=Path, help="folder that bench/peers/build.sh filled")
     parser.add_argument("--marian", type=Path, help="a binary of Marian")
     parser.add_argument("--only", nargs="+", help="only systems whose names begin with these")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=positive, default=2)
+    parser.add_argument("--rounds", type=positive, default=3)

@@ -20,11 +20,11 @@ from typing import NamedTuple
 
 import torch
 from languages import scores_of
-from timing import exit_with, machine, report_progress, table, write_report
+from timing import BenchError, exit_with, machine, positive, report_progress, table, write_report
 
 from nmtkit import Translator
 from nmtkit.inference.translation import Translation
-from nmtkit.io.lines import read_lines, read_parallel
+from nmtkit.io.lines import read_parallel
 from nmtkit.text.glossary import Glossary, Term, contains, count, words_of
 
 MAX_HEADING_WORDS = 3
@@ -74,6 +74,8 @@ def wrong_terms(train: Sequence[Pair], test: Sequence[Pair], seed: int = 1) -> C
     chance = random.Random(seed)
     counts = Counter(word.folded for _, tgt in train for word in words_of(tgt))
     rare = sorted(w for w, n in counts.items() if n in RARE and w.isalpha() and len(w) > 2)
+    if not rare:
+        return Case("wrong terms", [], [], Glossary([]))
     known = {word.folded for src, _ in train for word in words_of(src)}
     glossary: dict[str, str] = {}
     kept = []
@@ -170,9 +172,9 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--model", required=True)
     parser.add_argument("--train", nargs=2, required=True, metavar="FILE")
     parser.add_argument("--test", nargs=2, required=True, metavar="FILE")
-    parser.add_argument("--lines", type=int, default=500, help="of each case, at most")
-    parser.add_argument("--beams", type=int, nargs="+", default=[5])
-    parser.add_argument("--rounds", type=int, default=3, help="the fastest of them counts")
+    parser.add_argument("--lines", type=positive, default=500, help="of each case, at most")
+    parser.add_argument("--beams", type=positive, nargs="+", default=[5])
+    parser.add_argument("--rounds", type=positive, default=3, help="the fastest of them counts")
     parser.add_argument("--work", type=Path, default=Path("build/bench/terms"))
     parser.add_argument("--output", type=Path)
     return parser.parse_args(arguments)
@@ -183,7 +185,7 @@ def main(arguments: Sequence[str]) -> int:
     options.work.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)
     train = [(src, tgt) for src, tgt in read_parallel(*options.train)]
-    test = list(zip(read_lines(options.test[0]), read_lines(options.test[1]), strict=True))
+    test = [(src, tgt) for src, tgt in read_parallel(*options.test)]
     translator = Translator.load(options.model, device="cpu")
     rows = []
     for make in (headings, wrong_terms):
@@ -196,6 +198,11 @@ def main(arguments: Sequence[str]) -> int:
             continue  # a text without headings, or without rare words
         for beam in options.beams:
             rows += rows_of(case, translator, beam, options)
+    if not rows:
+        raise BenchError(
+            f"{options.test[0]}: no line has a heading of the training text, or a word"
+            " for a wrong term"
+        )
     header = ["glossary", "beam", "translated with", "terms there", "chrF", "BLEU", "s", "times"]
     figures = [dict(zip(header, row, strict=True)) for row in rows]
     write_report(options.output, f"{machine()}\n\n{table(header, rows)}", figures)

@@ -5,6 +5,7 @@ affects all alike. The median of several rounds counts; reports also give the lo
 (`Spread`).
 """
 
+import argparse
 import json
 import os
 import statistics
@@ -151,11 +152,78 @@ def in_turns(
 
 
 def exit_with(main: Callable[[Sequence[str]], int]) -> NoReturn:
-    """End this process with the status of a benchmark's main, or with its error in one line."""
+    """End this process with the status of a benchmark's main, or with its error in one line.
+
+    Errors are those of benchmarks and of nmtkit, files that cannot be read, and an interruption.
+    """
+    from nmtkit.errors import NmtkitError  # here, since `timing` needs nothing but this folder
+
     try:
         sys.exit(main(sys.argv[1:]))
-    except BenchError as error:
+    except (BenchError, NmtkitError) as error:
         sys.exit(f"bench: {error}")
+    except UnicodeDecodeError as error:
+        sys.exit(f"bench: a text is not valid UTF-8 ({error.reason}, byte {error.start + 1})")
+    except OSError as error:
+        if error.filename is None:
+            raise
+        sys.exit(f"bench: {error.filename}: {error.strerror}")
+    except KeyboardInterrupt:
+        report_progress("interrupted")
+        sys.exit(130)
+
+
+def positive(text: str) -> int:
+    """Return the number in an option that counts something, at least 1."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is less than 1")
+    return number
+
+
+def check_settings(folder: Path, settings: Mapping[str, Any]) -> None:
+    """Check that figures kept in a folder were measured with the same settings.
+
+    The first call writes the settings to FOLDER/settings.json.
+
+    :param settings: values by the name that the user knows them by.
+    :raises BenchError: a setting had another value.
+    """
+    record = folder / "settings.json"
+    now: dict[str, Any] = json.loads(json.dumps(settings, default=str))
+    before = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
+    for name, value in now.items():
+        if name in before and before[name] != value:
+            raise BenchError(
+                f"{folder}: has figures of {name} {before[name]}, not {value}; remove it, or name"
+                " another --work"
+            )
+    folder.mkdir(parents=True, exist_ok=True)
+    text = json.dumps({**before, **now}, indent=1, ensure_ascii=False)
+    record.write_text(f"{text}\n", encoding="utf-8")
+
+
+def select_names(
+    names: Sequence[str], wanted: Sequence[str] | None, whole: bool = False
+) -> list[str]:
+    """Return the names that an option `--only` selects, in their order; None: all.
+
+    A word selects all systems whose names begin with it.
+
+    :param whole: where a system has this very name, select it alone.
+    :raises BenchError: a word selects none.
+    """
+    if wanted is None:
+        return list(names)
+    selected: set[str] = set()
+    for word in wanted:
+        found = {name for name in names if name.startswith(word)}
+        if whole and word in names:
+            found = {word}
+        if not found:
+            raise BenchError(f"--only {word}: no such system; there are {', '.join(names)}")
+        selected |= found
+    return [name for name in names if name in selected]
 
 
 def report_progress(line: str) -> None:

@@ -28,8 +28,10 @@ from timing import (
     exit_with,
     in_turns,
     machine,
+    positive,
     report_progress,
     run_command,
+    select_names,
     table,
     with_spread,
     write_report,
@@ -59,7 +61,9 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
         help="nmtkit's models; each has a row in float32, and peers are compared with rnnsearch",
     )
     parser.add_argument(
-        "--updates", type=int, help="number of timed updates; default: 20 for paper, 60 for others"
+        "--updates",
+        type=positive,
+        help="number of timed updates; default: 20 for paper, 60 for others",
     )
     parser.add_argument(
         "--precision",
@@ -204,9 +208,7 @@ def main(arguments: Sequence[str]) -> int:
     data = Data.open(prepared, options.work)
     systems = nmtkit_systems(options.precision, options.models, options.settings)
     systems |= {system.name: system for system in peers(options.peers, options.marian)}
-    if options.only:
-        begins = tuple(options.only)
-        systems = {name: s for name, s in systems.items() if name.startswith(begins)}
+    systems = {name: systems[name] for name in select_names(list(systems), options.only)}
     heading = (
         f"{machine()}, {options.threads} threads; batches of 80 sentences; median of "
         f"{options.rounds} rounds taken in turns (lowest–highest)."

@@ -20,7 +20,16 @@ from pathlib import Path
 
 from corpus import Text
 from markup import SIGNS, is_kept, name_in, name_of, same, spans_of
-from timing import NMTKIT, exit_with, machine, run_command, table, write_report
+from timing import (
+    NMTKIT,
+    check_settings,
+    exit_with,
+    machine,
+    positive,
+    run_command,
+    table,
+    write_report,
+)
 
 from nmtkit.io.lines import read_lines, read_parallel
 from nmtkit.text.markup import parse_markup
@@ -128,7 +137,9 @@ def train(options: argparse.Namespace) -> Path:
 def main(arguments: Sequence[str]) -> int:
     """Train, translate and report."""
     options = options_of(arguments)
-    options.work.mkdir(parents=True, exist_ok=True)
+    length = "updates" if options.config else "minutes"
+    names = ("marked", "plain", "pair", "config", length)
+    check_settings(options.work, {name: getattr(options, name) for name in names})
     model = train(options)
     lines = list(islice(texts_of(options.marked, "test", options.pair.split("-")), options.lines))
     source, output = options.work / "test", options.work / "output"
@@ -161,12 +172,17 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--pair", required=True, metavar="SRC-TGT")
     parser.add_argument("--minutes", type=float, default=5)
     parser.add_argument("--config", help="settings of another model, to train it for --updates")
-    parser.add_argument("--updates", type=int)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--lines", type=int, default=1000)
+    parser.add_argument("--updates", type=positive)
+    parser.add_argument("--threads", type=positive, default=2)
+    parser.add_argument("--lines", type=positive, default=1000)
     parser.add_argument("--work", type=Path, default=Path("build/bench/trained-tags"))
     parser.add_argument("--output", type=Path)
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if (options.config is None) != (options.updates is None):
+        parser.error("--config and --updates go together")
+    if options.pair.count("-") != 1:
+        parser.error(f"--pair {options.pair}: expected SRC-TGT")
+    return options
 
 
 if __name__ == "__main__":

@@ -33,11 +33,14 @@ from timing import (
     BenchError,
     CommandCost,
     Spread,
+    check_settings,
     exit_with,
     in_turns,
     machine,
+    positive,
     report_progress,
     run_command,
+    select_names,
     table,
     with_spread,
     write_report,
@@ -84,8 +87,10 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(prog="bench/translate.py", description=__doc__.split("\n")[0])
     add_options(parser)
-    parser.add_argument("--beams", type=int, nargs="+", default=[12, 5, 1])
-    parser.add_argument("--updates", type=int, default=UPDATES, help="how long models are trained")
+    parser.add_argument("--beams", type=positive, nargs="+", default=[12, 5, 1])
+    parser.add_argument(
+        "--updates", type=positive, default=UPDATES, help="how long models are trained"
+    )
     parser.add_argument("--learning-rate", type=float, default=LEARNING_RATE)
     parser.add_argument("--size", choices=list(SIZES), default="small", help="of the models")
     parser.add_argument("--max-length", type=int, default=100, help="of sentences, in tokens")
@@ -99,7 +104,7 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument(
         "--batches",
-        type=int,
+        type=positive,
         nargs="+",
         default=[32, 64, 128],
         help="batch sizes to try once; each system uses its fastest",
@@ -117,6 +122,24 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--train-only", action="store_true", help="only train missing models")
     parser.add_argument("--output", type=Path, help="Markdown file; JSON is put beside it")
     return parser.parse_args(arguments)
+
+
+def check_data(prepared: Path, models: Path) -> None:
+    """Check that all systems can be compared on a prepared folder, with the models of another run.
+
+    :raises BenchError: its subwords are not BPE, or the models were trained on other data.
+    """
+    from nmtkit.data.manifest import read_manifest
+
+    outputs = read_manifest(prepared)["outputs"]
+    if not (prepared / "vocab.tgt").is_file():
+        raise BenchError(f"{prepared}: has no shortlists; run nmtkit shortlist {prepared}")
+    if "sentencepiece.src" in outputs:
+        raise BenchError(
+            f"{prepared}: has pieces of SentencePiece, which are not joined to words here; prepare"
+            " with --subword bpe, or none"
+        )
+    check_settings(models, {"training data": [outputs[f"train.{side}"] for side in ("src", "tgt")]})
 
 
 def lexicon_of(options: argparse.Namespace) -> Path:
@@ -144,14 +167,14 @@ def rows_of(options: argparse.Namespace) -> dict[str, System]:
         if options.candidates:
             shorter = Marian(marian.python, options.marian, lexicon_of(options))
             rows[f"{marian.name} --shortlist"] = shorter
-    if options.transformer_updates and options.peers:
-        python = options.peers.absolute() / "opennmt" / "bin" / "python"
-        for compute_type in ("float32", "int8"):
+    if options.transformer_updates:
+        python = (options.peers or Path("nowhere")).absolute() / "opennmt" / "bin" / "python"
+        if not python.is_file():
+            report_progress("CTranslate2 is skipped: see bench/peers/build.sh")
+        for compute_type in ("float32", "int8") if python.is_file() else ():
             system = CTranslate2(python, compute_type)
             rows[system.name] = system
-    if options.only:
-        rows = {n: system for n, system in rows.items() if n.startswith(tuple(options.only))}
-    return rows
+    return {name: rows[name] for name in select_names(list(rows), options.only)}
 
 
 def folder_of(system: str, updates: int, options: argparse.Namespace) -> Path:
@@ -333,7 +356,9 @@ def report(
 def main(arguments: Sequence[str]) -> int:
     """Train missing models, measure and report."""
     options = options_of(arguments)
-    data = Data.open(options.prepared or prepared_folder(options.data, options.work), options.work)
+    prepared = options.prepared or prepared_folder(options.data, options.work)
+    check_data(prepared, options.work / "translate")
+    data = Data.open(prepared, options.work)
     rows = rows_of(options)
     ready = train_missing(rows, data, options)
     own = task_of(Nmtkit(), data, options)

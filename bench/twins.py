@@ -10,7 +10,6 @@ again and again for --seconds. A ratio above 1 means that the fast one is faster
 
 import argparse
 import math
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,16 @@ from typing import Any
 
 import torch
 from operations import SIZES, Sizes, grconv_units
-from timing import Spread, in_turns, machine, report_progress, table, write_report
+from timing import (
+    Spread,
+    exit_with,
+    in_turns,
+    machine,
+    positive,
+    report_progress,
+    table,
+    write_report,
+)
 from torch import Tensor
 
 from nmtkit.models import deep_lstm, grconv, layers, rnnsearch
@@ -290,18 +298,18 @@ def row_of(case: Case, times: dict[str, Spread]) -> list[str]:
     return [f"`{case.name}`", case.shapes, *milliseconds, f"{plain / fast:.2f}"]
 
 
-def options_of(arguments: list[str]) -> argparse.Namespace:
+def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--size", choices=list(SIZES), default="small", help="sizes of the model")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=positive, default=2)
+    parser.add_argument("--rounds", type=positive, default=3)
     parser.add_argument("--seconds", type=float, default=0.5, help="time of one piece in a round")
     parser.add_argument("--output", type=Path, help="write the table here and the figures beside")
     return parser.parse_args(arguments)
 
 
-def main(arguments: list[str]) -> int:
+def main(arguments: Sequence[str]) -> int:
     """Measure and report."""
     options = options_of(arguments)
     torch.set_num_threads(options.threads)
@@ -323,4 +331,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    exit_with(main)

@@ -19,8 +19,9 @@ from mkdocs.structure.files import File, Files
 
 from nmtkit.cli.command import Command
 from nmtkit.cli.main import COMMANDS
-from nmtkit.config import RANGES, SECTIONS
+from nmtkit.config import SECTIONS
 from nmtkit.config_io import toml_value
+from nmtkit.config_ranges import RANGES
 from nmtkit.models import MODELS
 from nmtkit.preprocessing.rules import RULES
 

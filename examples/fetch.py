@@ -36,7 +36,10 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--wait", type=float, default=2.0, help="seconds before the second round [2]"
     )
-    return parser.parse_intermixed_args(arguments)
+    options = parser.parse_intermixed_args(arguments)
+    if options.rounds < 1 or options.wait < 0:
+        parser.error("--rounds must be at least 1, and --wait at least 0")
+    return options
 
 
 def requested_files(options: argparse.Namespace, retry_policy: RetryPolicy) -> list[File]:

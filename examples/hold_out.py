@@ -5,14 +5,13 @@
 all.en and all.fr are read, and test.en, test.fr, train.en and train.fr written. No pair of the rest
 has a side that equals a side of the test set, or differs from it only in case, spacing, digits and
 punctuation: laws and captions repeat themselves. Nor does the test set repeat itself. The same
-bitext and seed give the same sets. The bitext is read three times and never in memory.
+bitext and seed give the same sets. The bitext is read from disk several times and never in memory.
 """
 
 import argparse
 import random
 import sys
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 
 from corpora import CorpusError, run_program
@@ -21,13 +20,14 @@ from join import SIDES, count
 Pair = tuple[bytes, bytes]
 Keys = tuple[set[str], set[str]]
 DRAWN = 3
-"""Pairs drawn for each that is wanted, as some are equal."""
+"""Pairs drawn for each that is wanted, as some are equal; if too many are, DRAWN times as many."""
 
 
 def pairs_of(stem: str) -> Iterator[Pair]:
-    """Yield the pairs with their newlines, which alone end a line."""
+    """Yield the pairs with their newlines, which alone end a line; a last one may lack its own."""
     with open(stem + SIDES[0], "rb") as source, open(stem + SIDES[1], "rb") as target:
-        yield from zip(source, target, strict=True)
+        for src, tgt in zip(source, target, strict=True):
+            yield src.removesuffix(b"\n") + b"\n", tgt.removesuffix(b"\n") + b"\n"
 
 
 def key_of(line: bytes) -> str:
@@ -42,7 +42,24 @@ def draw(stem: str, lines: int, pairs: int, seed: int) -> tuple[set[int], Keys]:
     :return: their line numbers from 0, and the keys of both sides.
     :raises CorpusError: the bitext has too few distinct pairs.
     """
-    order = random.Random(seed).sample(range(lines), min(lines, DRAWN * pairs))
+    drawn = min(lines, DRAWN * pairs)
+    while True:
+        chosen, keys = distinct(stem, random.Random(seed).sample(range(lines), drawn), pairs)
+        if len(chosen) == pairs:
+            return chosen, keys
+        if drawn == lines:
+            raise CorpusError(
+                f"{stem}: {lines:,} pairs have too few distinct ones for a test set of {pairs:,}"
+            )
+        drawn = min(lines, DRAWN * drawn)
+
+
+def distinct(stem: str, order: Sequence[int], pairs: int) -> tuple[set[int], Keys]:
+    """Return the first distinct pairs of an order: their line numbers, and the keys of both sides.
+
+    :param order: line numbers from 0.
+    :param pairs: most pairs to return.
+    """
     candidates = dict.fromkeys(order, ("", ""))
     for number, (src, tgt) in enumerate(pairs_of(stem)):
         if number in candidates:
@@ -55,10 +72,6 @@ def draw(stem: str, lines: int, pairs: int, seed: int) -> tuple[set[int], Keys]:
             chosen.add(number)
             for key, side in zip(pair, keys, strict=True):
                 side.add(key)
-    if len(chosen) < pairs:
-        raise CorpusError(
-            f"{stem}: {lines:,} pairs have too few distinct ones for a test set of {pairs:,}"
-        )
     return chosen, keys
 
 
@@ -81,7 +94,7 @@ def hold_out(stem: str, pairs: int, output: str, rest: str, seed: int) -> tuple[
         open(parts[2], "wb") as src_rest,
         open(parts[3], "wb") as tgt_rest,
     ):
-        for number, (src, tgt) in enumerate(islice(pairs_of(stem), lines)):
+        for number, (src, tgt) in enumerate(pairs_of(stem)):
             if number in chosen:
                 src_test.write(src)
                 tgt_test.write(tgt)
@@ -106,6 +119,8 @@ def run(arguments: Sequence[str] | None) -> None:
     parser.add_argument("--rest", required=True, help="name of what is left")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
+    if options.pairs < 1:
+        parser.error("--pairs must be at least 1")
     kept, dropped = hold_out(
         options.bitext, options.pairs, options.output, options.rest, options.seed
     )

@@ -6,10 +6,10 @@ total is as required.
 
 import argparse
 import os
-import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from corpora import CorpusError, run_program
 
@@ -18,9 +18,12 @@ _BLOCK = 4 << 20
 
 
 def count(path: Path) -> int:
-    """Return the number of newlines of a file."""
+    """Return the number of lines of a file; the last one may lack its newline."""
+    lines, last = 0, b"\n"
     with open(path, "rb") as stream:
-        return sum(block.count(b"\n") for block in iter(lambda: stream.read(_BLOCK), b""))
+        for block in iter(lambda: stream.read(_BLOCK), b""):
+            lines, last = lines + block.count(b"\n"), block[-1:]
+    return lines + (last != b"\n")
 
 
 def join(stems: Sequence[str], output: str, expected: int | None) -> int:
@@ -46,11 +49,21 @@ def join(stems: Sequence[str], output: str, expected: int | None) -> int:
     for side, temporary in zip(SIDES, temporary_files, strict=True):
         with open(temporary, "wb") as target:
             for stem in stems:
-                with open(stem + side, "rb") as source:
-                    shutil.copyfileobj(source, target, _BLOCK)
+                _append(Path(stem + side), target)
     for path, temporary in zip(outputs, temporary_files, strict=True):
         os.replace(temporary, path)
     return pairs
+
+
+def _append(path: Path, target: BinaryIO) -> None:
+    """Copy the lines of a file; a last one without newline gets one."""
+    last = b"\n"
+    with open(path, "rb") as source:
+        for block in iter(lambda: source.read(_BLOCK), b""):
+            target.write(block)
+            last = block[-1:]
+    if last != b"\n":
+        target.write(b"\n")
 
 
 def run(arguments: Sequence[str] | None) -> None:

@@ -38,6 +38,7 @@ from typing import Any
 
 from corpora import CorpusError, run_program
 
+from nmtkit import __version__
 from nmtkit.errors import NmtkitError
 from nmtkit.evaluation.aer import MOSES_LINK, alignment_error_rate, read_gold_links
 from nmtkit.io.lines import file_sha256, read_data, read_lines
@@ -53,7 +54,7 @@ OPTIONS = frozenset(
 )
 """Options of `nmtkit evaluate` that a computation may have: none of them writes a file."""
 
-PACKAGES = ("nmtkit", "sacrebleu", "sacremoses", "torch")
+PACKAGES = ("sacrebleu", "sacremoses", "torch")
 AER = "AER"
 NUMBER = re.compile(r"-?[0-9]+(?:\.([0-9]+))?")
 
@@ -164,7 +165,8 @@ def write(path: Path, content: bytes) -> None:
 
 def new_record(options: argparse.Namespace, computation: Computation, content: bytes) -> Record:
     """Return the record of an output without figures."""
-    versions = {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
+    versions = {"python": platform.python_version(), "nmtkit": __version__}
+    versions |= {name: version(name) for name in PACKAGES}
     return {
         "system": options.system,
         "commands": options.command,
@@ -233,9 +235,12 @@ def write_sums(folder: Path) -> None:
 def recorded(root: Path, path: Path) -> Iterator[tuple[str, Computation, Figures]]:
     """Yield the output behind a JSON file of `nmtkit evaluate`, if it has figures.
 
-    :raises CorpusError: nothing says how it was computed.
+    :raises CorpusError: nothing says how it was computed, or it is no such file.
     """
-    figures = figures_of(json.loads(path.read_text(encoding="utf-8")))
+    try:
+        figures = figures_of(json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        raise CorpusError(f"{path}: not the JSON of nmtkit evaluate") from error
     words = path.with_suffix(".args")
     if not figures:
         return  # no sentence was measured
@@ -258,7 +263,7 @@ def read_record(path: Path) -> Record:
     try:
         record: Record = json.loads(path.read_text(encoding="utf-8"))
         return {key: record[key] for key in ("sha256", "figures", "claims", "system", "output")}
-    except (ValueError, KeyError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise CorpusError(f"{path}: not a record of a kept output") from error
 
 
@@ -396,6 +401,8 @@ def run_keep(options: argparse.Namespace, words: Sequence[str]) -> None:
     kept: list[tuple[str, Computation, Figures]] = []
     if options.recorded:
         root, *paths = options.recorded
+        if not paths:
+            raise CorpusError("--recorded needs a folder, and the files to keep")
         kept = [entry for path in paths for entry in recorded(root, path)]
     else:
         computation = Computation.parse(words, Path())

@@ -20,12 +20,14 @@ here=$(cd "$(dirname "$0")" && pwd)
 [ $# -gt 0 ] || set -- opennmt eole joeynmt
 
 for peer in "$@"; do
-    pins=$here/requirements-$peer.txt
-    if [ ! -f "$pins" ]; then
+    if [ ! -f "$here/requirements-$peer.txt" ]; then
         echo "$0: there is no peer '$peer'; known are opennmt, eole, joeynmt, marian," \
             "libretranslate" >&2
         exit 2
     fi
+done
+for peer in "$@"; do
+    pins=$here/requirements-$peer.txt
     "${PYTHON:-python3.11}" -m venv "$folder/$peer"
     case $peer in
     marian | libretranslate) ;;

@@ -70,10 +70,10 @@ def read_listing(path: Path) -> tuple[dict[str, File], dict[str, list[str]]]:
         with open(path, "rb") as stream:
             content = tomllib.load(stream)
         files = {name: _file(name, entry) for name, entry in content["files"].items()}
-        sets = content.get("sets", {})
+        sets = dict(content.get("sets", {}))
     except OSError as error:
         raise CorpusError(f"{path}: cannot be read: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise CorpusError(f"{path}: not a list of files: {error}") from error
     for name, members in sets.items():
         for missing in set(members) - set(files):

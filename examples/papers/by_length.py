@@ -11,6 +11,7 @@ line below the table.
 """
 
 import argparse
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import mean
@@ -19,10 +20,15 @@ from typing import Any
 from measures import lines_of, text_of
 from table import with_notes
 
+from nmtkit.errors import NmtkitError
 from nmtkit.evaluation.metrics import tokenized_bleu
 from nmtkit.report.figure_io import FONT, default_style
 from nmtkit.report.figure_text import describe_lines, label_svg
 from nmtkit.report.styles import COLOURS, curve_style
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from corpora import CorpusError, run_program  # noqa: E402 (found beside this folder, from any one)
 
 STYLES = {
     "rnnsearch-50": 0,
@@ -43,11 +49,17 @@ def ranges_of(ends: Sequence[int]) -> Ranges:
 
 
 def bleu_within(path: Path, first: int, last: int) -> float:
-    """Return BLEU on the sentences with source lengths in a range."""
-    triples = zip(text_of(path, "src"), lines_of(path), text_of(path, "tgt"), strict=True)
-    selected = [(hyp, ref) for src, hyp, ref in triples if first <= len(src.split()) <= last]
-    hypotheses, references = zip(*selected, strict=True)
-    return tokenized_bleu(hypotheses, references).value
+    """Return BLEU on the sentences with source lengths in a range.
+
+    :raises CorpusError: the file is not a translation of its set.
+    """
+    try:
+        triples = zip(text_of(path, "src"), lines_of(path), text_of(path, "tgt"), strict=True)
+        selected = [(hyp, ref) for src, hyp, ref in triples if first <= len(src.split()) <= last]
+        hypotheses, references = zip(*selected, strict=True)
+        return tokenized_bleu(hypotheses, references).value
+    except (ValueError, NmtkitError) as error:
+        raise CorpusError(f"{path}: not a translation of its set: {error}") from error
 
 
 def measure(systems: Mapping[str, list[Path]], ranges: Ranges) -> BleuByRange:
@@ -115,7 +127,7 @@ def draw(path: Path, bleu: BleuByRange, ranges: Ranges) -> None:
     path.write_bytes(label_svg(path.read_bytes(), title, describe_lines(figure)))
 
 
-def main(arguments: list[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Run the program.
 
     :param arguments: Command line; None: sys.argv.
@@ -128,8 +140,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--note", dest="notes", action="append", default=[], metavar="TEXT")
     parser.add_argument("systems", nargs="+", metavar="'NAME | FILES'")
     options = parser.parse_args(arguments)
-    named = (system.split("|") for system in options.systems)
+    named = (system.partition("|")[::2] for system in options.systems)
     systems = {name.strip(): [Path(file) for file in files.split()] for name, files in named}
+    for name, files in systems.items():
+        if not files:
+            parser.error(f"'{name}' has no files; expected 'NAME | FILES'")
     lengths = [len(line.split()) for line in text_of(next(iter(systems.values()))[0], "src")]
     sentences = {
         (first, last): sum(first <= length <= last for length in lengths)
@@ -147,4 +162,4 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run_program("by_length", main, None))

@@ -17,10 +17,15 @@ import argparse
 import heapq
 import os
 import random
+import sys
 from array import array
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from corpora import CorpusError, run_program  # noqa: E402 (found beside this folder, from any one)
 
 SIDES = ("src", "tgt")
 Pair = tuple[str, str]
@@ -34,16 +39,24 @@ def range_of(text: str) -> Range:
 
 
 def pairs_of(name: str) -> Iterator[Pair]:
-    """Yield the pairs of NAME.src and NAME.tgt, with subwords joined; only newlines end a line."""
+    """Yield the pairs of NAME.src and NAME.tgt, with subwords joined; only newlines end a line.
+
+    :raises ValueError: the files are not UTF-8, or differ in their number of lines.
+    """
     with (
         open(f"{name}.src", encoding="utf-8", newline="\n") as source,
         open(f"{name}.tgt", encoding="utf-8", newline="\n") as target,
     ):
-        for src, tgt in zip(source, target, strict=True):
-            yield (
-                src.removesuffix("\n").replace("@@ ", ""),
-                tgt.removesuffix("\n").replace("@@ ", ""),
-            )
+        try:
+            for src, tgt in zip(source, target, strict=True):
+                yield (
+                    src.removesuffix("\n").replace("@@ ", ""),
+                    tgt.removesuffix("\n").replace("@@ ", ""),
+                )
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{name}: not valid UTF-8") from error
+        except ValueError as error:
+            raise ValueError(f"{name}: one of .src and .tgt is shorter than the other") from error
 
 
 def words_of(path: Path) -> frozenset[str]:
@@ -137,7 +150,7 @@ def write(name: str, lines: Sequence[int], output: str) -> None:
         os.replace(part, part.with_suffix(""))
 
 
-def main(arguments: list[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Run the program.
 
     :param arguments: Command line; None: sys.argv.
@@ -161,5 +174,16 @@ def main(arguments: list[str] | None = None) -> None:
     write(options.set, lines, options.output)
 
 
+def run(arguments: Sequence[str] | None) -> None:
+    """Run the program.
+
+    :raises CorpusError: the set is not a bitext.
+    """
+    try:
+        main(arguments)
+    except ValueError as error:
+        raise CorpusError(str(error)) from error
+
+
 if __name__ == "__main__":
-    main()
+    sys.exit(run_program("choose", run, None))

@@ -9,11 +9,18 @@ for several seeds, each value. Any other cell is copied. Each --note is a line b
 """
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean
 
 from measures import MEASURES
+
+from nmtkit.errors import NmtkitError
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from corpora import CorpusError, run_program  # noqa: E402 (found beside this folder, from any one)
 
 
 def cell(text: str) -> str:
@@ -21,10 +28,21 @@ def cell(text: str) -> str:
     name, *files = text.split() or [""]
     if name not in MEASURES or not files:
         return text.strip()
-    values = [MEASURES[name](Path(file)) for file in files]
+    values = [value_of(name, Path(file)) for file in files]
     digits = 2 if name in ("perplexity", "nll") else 1
     numbers = " ".join(f"{value:.{digits}f}" for value in values)
     return f"{mean(values):.{digits}f} ({numbers})" if len(values) > 1 else numbers
+
+
+def value_of(name: str, path: Path) -> float:
+    """Return a measure of a file.
+
+    :raises CorpusError: the file does not have it.
+    """
+    try:
+        return MEASURES[name](path)
+    except (ValueError, ZeroDivisionError, NmtkitError) as error:
+        raise CorpusError(f"{path}: has no {name}: {error}") from error
 
 
 def table(head: str, rows: Sequence[str]) -> str:
@@ -40,7 +58,7 @@ def with_notes(text: str, notes: Sequence[str]) -> str:
     return text + (f"\n{' '.join(notes)}\n" if notes else "")
 
 
-def main(arguments: list[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Run the program.
 
     :param arguments: Command line; None: sys.argv.
@@ -56,4 +74,4 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run_program("table", main, None))

@@ -16,6 +16,10 @@ REPORT=$WORK/report.html
 
 say() { printf '\n== %s\n' "$*"; }
 
+if [ -e "$MODEL" ] && [ ! -e "$RAW/test.align" ]; then
+    echo "demo.sh: $MODEL is not of the demo and would be removed; name another folder" >&2
+    exit 1
+fi
 mkdir -p "$WORK"
 rm -rf "$MODEL" "$PICTURES" # outputs of an earlier demo, so that training starts again
 

@@ -33,10 +33,13 @@ def main(arguments: list[str] | None = None) -> int:
     existing = [path for name in sizes for path in _paths(folder, name) if path.exists()]
     if existing and not options.force:
         return _refuse(f"{existing[0]} exists; use --force to overwrite it")
-    folder.mkdir(parents=True, exist_ok=True)
     stream = pairs(options.seed, options.min_words, options.max_words)
-    for name, size in sizes.items():
-        _write(folder, name, islice(stream, size))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, size in sizes.items():
+            _write(folder, name, islice(stream, size))
+    except OSError as error:
+        return _refuse(f"{error.filename or folder}: {error.strerror}")
     return 0
 
 

@@ -1,5 +1,6 @@
 """Pieces and metadata of a package for LibreTranslate."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 from argos import SmallTransformer, learn_pieces, split_text, write_metadata
 from corpus import Text
 from systems import Task
+from timing import BenchError
 
 
 @pytest.fixture
@@ -41,3 +43,19 @@ def test_metadata_name_the_languages(tmp_path: Path) -> None:
     content = json.loads((tmp_path / "metadata.json").read_text())
     assert content["from_name"] == "English" and content["to_name"] == "xx"
     assert (content["from_code"], content["to_code"]) == ("en", "xx")
+
+
+def test_compressed_texts_have_the_same_pieces(text: Text, tmp_path: Path) -> None:
+    plain = learn_pieces(text, tmp_path / "plain", 28).with_suffix(".vocab").read_bytes()
+    for path in list(text.folder.iterdir()):
+        path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+        path.unlink()
+    pieces = learn_pieces(text, tmp_path / "gz", 28)
+    assert pieces.with_suffix(".vocab").read_bytes() == plain
+    lines = split_text(text, pieces, tmp_path / "gz").text("train", "tgt").read_text().splitlines()
+    assert len(lines) == 18
+
+
+def test_a_text_too_small_for_the_pieces_is_refused(text: Text, tmp_path: Path) -> None:
+    with pytest.raises(BenchError, match=r"train\.en: .*[Vv]ocabulary"):
+        learn_pieces(text, tmp_path / "work", 8000)

@@ -73,3 +73,32 @@ def test_a_folder_prepared_from_another_text_is_refused(text: Text, tmp_path: Pa
     text.file("train", "fr").write_text("un autre texte\n")
     with pytest.raises(BenchError, match=r"prepared: not of .*text; remove .*work, or name"):
         corpus.prepared_folder(text.folder, work)
+
+
+def test_a_text_that_was_prepared_otherwise_is_refused(
+    text: Text, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = tmp_path / "work"
+
+    def prepare(words: list[str], log: Path) -> None:
+        (work / "prepared").mkdir(parents=True, exist_ok=True)
+        (work / "prepared/vocab.tgt").touch()
+        inputs = {side: file_sha256(text.file("train", side)) for side in ("en", "fr")}
+        manifest = {"format": 2, "inputs": inputs, "text": {}, "splits": {}}
+        (work / "prepared/manifest.json").write_text(json.dumps(manifest))
+
+    monkeypatch.setattr(corpus, "run_command", prepare)
+    for _ in range(2):
+        assert text.prepare(work, 8000) == work / "prepared"
+    with pytest.raises(BenchError, match="has figures of size 8000, not 4000"):
+        text.prepare(work, 4000)
+    text.file("train", "fr").write_text("un autre texte\n")
+    with pytest.raises(BenchError, match="prepared: not of .*text; remove it, or name"):
+        text.prepare(work, 8000)
+    (work / "prepared/vocab.tgt").unlink()
+    assert text.prepare(work, 4000) == work / "prepared"
+
+
+def test_a_text_without_such_lengths_is_refused(text: Text, tmp_path: Path) -> None:
+    with pytest.raises(BenchError, match="no pair of train has 31 to 40 words a side"):
+        write_corpus(text, tmp_path / "raw", (31, 40), 1, lines=2)

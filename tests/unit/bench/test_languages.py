@@ -93,3 +93,24 @@ def test_pieces_of_the_reference_score_one_hundred(tmp_path: Path) -> None:
     assert languages.scores_of(text, direction.text("test", "ja"), "ja") == pytest.approx(
         (100, 100)
     )
+
+
+@pytest.mark.parametrize("pair", ["ende", "en-", "de-fr", "en-en"])
+def test_a_pair_without_english_is_refused(pair: str, tmp_path: Path) -> None:
+    options = ["--data", str(tmp_path), "--pairs", pair, "--work", str(tmp_path / "work")]
+    with pytest.raises(BenchError, match=f"--pairs {pair}: expected SRC-TGT"):
+        languages.main(options)
+
+
+def test_figures_of_another_size_are_not_mixed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(languages, "runs_of", lambda options: [])
+    monkeypatch.setattr(languages, "updates_of", lambda *_: [])
+    same = ["--data", str(tmp_path), "--work", str(tmp_path / "work")]
+    assert (
+        languages.main([*same, "--minutes", "1"]) == languages.main([*same, "--minutes", "2"]) == 0
+    )
+    for option in ("--hidden", "--beam", "--size"):
+        with pytest.raises(BenchError, match=f"has figures of {option[2:]} "):
+            languages.main([*same, option, "64"])

@@ -1,6 +1,7 @@
 """Settings of the peers, and Marian's speed from its log."""
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -70,3 +71,11 @@ def test_a_marian_log_without_updates_is_an_error(task: Task, tmp_path: Path) ->
 @pytest.mark.parametrize("cls", [Nmtkit, OpenNMT, Eole, JoeyNMT, Marian])
 def test_all_systems_run_on_the_cpu(cls: type[System]) -> None:
     assert cls(Path("python")).environment(2)["CUDA_VISIBLE_DEVICES"] == ""
+
+
+def test_an_unknown_peer_is_refused_before_any_is_built(tmp_path: Path) -> None:
+    script = Path(__file__).resolve().parents[3] / "bench/peers/build.sh"
+    command = [str(script), str(tmp_path / "peers"), "opennmt", "other"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 2 and "there is no peer 'other'" in done.stderr
+    assert not (tmp_path / "peers").exists()

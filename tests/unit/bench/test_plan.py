@@ -36,3 +36,9 @@ def test_trainings_that_get_worse_with_time_do_not_fit() -> None:
     worse = [training(size, epochs, factor=-1) for size in (96, 384) for epochs in (1, 4, 16)]
     with pytest.raises(BenchError, match="do not fit the law"):
         fit(worse)
+
+
+def test_fewer_trainings_than_the_law_has_constants_tell_nothing() -> None:
+    few = [training(size, epochs) for size in (96, 384) for epochs in (1, 4)]
+    with pytest.raises(BenchError, match="4 trainings do not tell the law; give at least 5"):
+        fit(few)

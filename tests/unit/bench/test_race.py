@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import shlex
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from plotting import Panel, figure_of
 from race import Entry, PlannedNmtkit, Result, Row, Setting, best_of, main, panels_of
 from race_systems import MarianRecurrent
 from systems import Data, Task
-from timing import ROOT, BenchError, CommandCost, Spread
+from timing import ROOT, BenchError, CommandCost, Spread, select_names
 
 DOCUMENT = ROOT / "docs/explanation/training-time.md"
 
@@ -128,7 +129,12 @@ def test_a_system_has_the_same_style_in_all_panels() -> None:
 
 @pytest.mark.parametrize(
     ("language", "lines"),
-    [("fr", ["Le chat dort là.", "Oui, merci."]), ("ja", ["猫が寝ています。", "はい、どうも。"])],
+    [
+        ("fr", ["Le chat dort là.", "Oui, merci."]),
+        ("ja", ["猫が寝ています。", "はい、どうも。"]),
+        ("ko", ["고양이가 저기서 자고 있습니다.", "네, 고맙습니다."]),
+        ("th", ["แมวนอนอยู่ที่นั่น", "ใช่ขอบคุณ"]),
+    ],
 )
 def test_a_kept_translation_has_the_figures_of_the_race(
     language: str, lines: list[str], data: Data, tmp_path: Path
@@ -148,7 +154,8 @@ def test_a_kept_translation_has_the_figures_of_the_race(
     record = json.loads(path.read_text())
     values = {name: figure["value"] for name, figure in record["figures"][0]["values"].items()}
     assert values == {"BLEU (sacreBLEU)": pytest.approx(bleu), "chrF": pytest.approx(chrf)}
-    assert record["commands"] == [f"python bench/race.py --text en-{language}=laws --minutes 2"]
+    command = f"python bench/race.py --text en-{language}=laws --minutes 2"
+    assert record["commands"] == [f"{command} --only 'nmtkit --time' --threads 1"]
     assert str(tmp_path) not in path.read_text()
 
 
@@ -228,3 +235,33 @@ def test_figures_of_kept_translations_are_those_of_the_races() -> None:
             assert (bleu, chrf) == (str(row.bleu), str(row.chrf))
             compared += 1
     assert compared >= 4
+
+
+def test_the_kept_command_of_other_settings_has_them(
+    text: Text, data: Data, tmp_path: Path
+) -> None:
+    system = PlannedNmtkit(2, "model.hidden=128 model.dropout=0")
+    entry = Entry(text, data, tmp_path, system, Setting("settings"), 2, 2)
+    command = entry.keep_command(tmp_path)
+    words = shlex.split(str(command[command.index("--command") + 1]))
+    options = race.options_of(words[2:])
+    assert options.variant == ["model.hidden=128 model.dropout=0"] and options.threads == 2
+    names = [system.name for system, _ in race.systems_of(options, 2)]
+    assert select_names(names, options.only, whole=True) == [system.name]
+
+
+def test_figures_of_other_threads_are_refused(text: Text, data: Data, tmp_path: Path) -> None:
+    entry = Entry(text, data, tmp_path, PlannedNmtkit(2), Setting("planned"), 2, threads=1)
+    entry.task.folder.mkdir(parents=True)
+    for recorded in (0, 1):  # 0: unknown
+        result = Result(10.0, 50.0, 100, 2.0, recorded)
+        (entry.task.folder / "result.json").write_text(json.dumps(asdict(result)))
+        assert entry.result() == result
+    with pytest.raises(BenchError, match="measured with 1 threads, not 2"):
+        replace(entry, threads=2).result()
+
+
+def test_results_without_figures_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "race.json").write_text("[]")
+    with pytest.raises(BenchError, match="there are no figures"):
+        main(["--results", str(tmp_path / "race.json")])

@@ -59,3 +59,11 @@ def test_systems_are_those_that_are_installed(tmp_path: Path, task: Task) -> Non
     binary = tmp_path / "marian-binary"
     native = [system.train(task)[0] for system in peers(None, binary)]
     assert native == [binary, binary] and peers(None) == []
+
+
+def test_missing_systems_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert peers(tmp_path, tmp_path / "marian") and not peers(None)
+    errors = capsys.readouterr().err.splitlines()
+    assert len(errors) == 2 + 3
+    assert all("skipped: see bench/peers/build.sh" in line for line in errors)
+    assert "JoeyNMT 2.3.0, RNN and JoeyNMT 2.3.0, Transformer" in errors[1]

@@ -1,5 +1,6 @@
 """Commands are run in turns, and their cost is reported."""
 
+import argparse
 import json
 import resource
 import sys
@@ -10,13 +11,18 @@ import pytest
 from timing import (
     BenchError,
     Spread,
+    check_settings,
     exit_with,
     in_turns,
+    positive,
     run_command,
+    select_names,
     table,
     with_spread,
     write_report,
 )
+
+from nmtkit.errors import DataError
 
 
 def test_a_spread_has_the_median_and_the_extremes() -> None:
@@ -59,6 +65,63 @@ def test_a_failed_benchmark_ends_with_one_line() -> None:
         exit_with(fails)
     with pytest.raises(SystemExit, match="^3$"):
         exit_with(lambda _: 3)
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (DataError("a.en:3: not UTF-8"), "bench: a.en:3: not UTF-8"),
+        (FileNotFoundError(2, "No such file", "text"), "bench: text: No such file"),
+        (UnicodeDecodeError("utf-8", b"a\xe9", 1, 2, "unexpected end"), "byte 2"),
+        (KeyboardInterrupt(), "130"),
+    ],
+    ids=["nmtkit", "no file", "no UTF-8", "interrupted"],
+)
+def test_what_a_user_can_mend_is_one_line(error: BaseException, line: str) -> None:
+    def fails(arguments: Sequence[str]) -> int:
+        raise error
+
+    with pytest.raises(SystemExit) as found:
+        exit_with(fails)
+    assert line in str(found.value.code) and "\n" not in str(found.value.code)
+
+
+def test_a_defect_keeps_its_traceback() -> None:
+    def fails(arguments: Sequence[str]) -> int:
+        raise OSError("of no file")
+
+    with pytest.raises(OSError, match="of no file"):
+        exit_with(fails)
+
+
+def test_numbers_of_things_are_at_least_one() -> None:
+    assert positive("3") == 3
+    parser = argparse.ArgumentParser(exit_on_error=False)
+    parser.add_argument("--rounds", type=positive)
+    for wrong in ("0", "-2", "x"):
+        with pytest.raises(argparse.ArgumentError):
+            parser.parse_args(["--rounds", wrong])
+
+
+def test_figures_of_other_settings_are_not_taken_for_these(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    check_settings(work, {"beam": 5, "data": tmp_path})
+    check_settings(work, {"beam": 5, "data": tmp_path})
+    check_settings(work, {"hidden": [128]})
+    with pytest.raises(BenchError, match="has figures of beam 5, not 1; .*another --work"):
+        check_settings(work, {"beam": 1, "data": tmp_path})
+    with pytest.raises(BenchError, match=r"hidden \[128\], not \[256\]"):
+        check_settings(work, {"hidden": [256]})
+
+
+def test_systems_are_selected_by_the_beginnings_of_their_names() -> None:
+    names = ["ours", "ours, fast", "theirs", "theirs, large"]
+    assert select_names(names, None) == names
+    assert select_names(names, ["th", "ours, f"]) == names[1:]
+    assert select_names(names, ["ours"]) == names[:2]
+    assert select_names(names, ["ours", "theirs, "], whole=True) == ["ours", "theirs, large"]
+    with pytest.raises(BenchError, match="--only other: no such system; there are ours, "):
+        select_names(names, ["ours", "other"])
 
 
 def test_a_command_is_measured(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The report on translation speed."""
 
+import json
 import shlex
 import sys
 from pathlib import Path
@@ -150,3 +151,27 @@ def test_the_makefile_measures_the_model_that_is_trained_by_default() -> None:
     folder = translate.folder_of("nmtkit", options.updates, options)
     makefile = Path(__file__).parents[3] / "Makefile"
     assert f"$(BENCH_OUTPUT)/{folder}/model " in makefile.read_text(encoding="utf-8")
+
+
+def test_models_of_other_data_and_other_subwords_are_refused(tmp_path: Path) -> None:
+    prepared, work = tmp_path / "prepared", tmp_path / "work"
+    prepared.mkdir()
+    sums = {"train.src": "1", "train.tgt": "2"}
+
+    def write(**outputs: str) -> None:
+        manifest = {"format": 2, "inputs": {}, "text": {}, "splits": {}, "outputs": outputs}
+        (prepared / "manifest.json").write_text(json.dumps(manifest))
+
+    write(**sums)
+    with pytest.raises(BenchError, match="has no shortlists"):
+        translate.check_data(prepared, work)
+    (prepared / "vocab.tgt").touch()
+    translate.check_data(prepared, work)
+    write(**sums, **{"sentencepiece.src": "3"})
+    with pytest.raises(BenchError, match="pieces of SentencePiece"):
+        translate.check_data(prepared, work)
+    write(**sums, **{"bpe.src": "3"})
+    translate.check_data(prepared, work)
+    write(**{**sums, "train.tgt": "4"})
+    with pytest.raises(BenchError, match="has figures of training data"):
+        translate.check_data(prepared, work)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import choose
 import pytest
+from corpora import CorpusError
 
 
 def pairs(folder: Path, rows: list[tuple[str, str]], name: str = "train") -> str:
@@ -94,3 +95,14 @@ def test_sides_of_different_length_are_an_error(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="shorter"):
         chosen(tmp_path)
     assert not (tmp_path / "chosen.src").exists()
+
+
+def test_sides_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
+    pairs(tmp_path, [("a", "x"), ("b", "y")])
+    (tmp_path / "train.tgt").write_text("x\n")
+    options = [str(tmp_path / "train"), "--output", str(tmp_path / "chosen")]
+    with pytest.raises(CorpusError, match="train: one of .src and .tgt is shorter than the other"):
+        choose.run(options)
+    (tmp_path / "train.tgt").write_bytes(b"x\n\xe9\n")
+    with pytest.raises(CorpusError, match="train: not valid UTF-8"):
+        choose.run(options)

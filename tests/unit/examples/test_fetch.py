@@ -402,6 +402,9 @@ class TestList:
         [
             ("x", "not a list of files"),
             ("[sets]", "not a list of files"),
+            ("files = ['one.tgz']", "not a list of files"),
+            ("sets = 'all'\n[files]", "not a list of files"),
+            ("[files]\none = 3", "not a list of files"),
             (
                 '[files.x]\nurls = []\nsha256 = "0"\nsize = 3',
                 "x: the list has the unknown key 'size'",
@@ -420,3 +423,9 @@ class TestList:
     def test_a_missing_list_is_refused(self, tmp_path: Path, capsys: Any) -> None:
         assert fetch.main([str(tmp_path / "none.toml")]) == 1
         assert "none.toml: cannot be read: No such file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", [["--rounds", "0"], ["--wait", "-1"]])
+def test_rounds_and_waits_that_cannot_be(corpus: Corpus, option: list[str]) -> None:
+    with pytest.raises(SystemExit, match="^2$"):
+        corpus.fetch(*option)

@@ -66,3 +66,32 @@ def test_a_bitext_that_is_too_small_or_not_parallel_is_refused(
     assert hold(bitext) == 1
     assert "400 English and 401 French lines" in capsys.readouterr().err
     assert not Path(bitext).with_name("test.en").exists()
+
+
+def test_no_line_is_lost_without_a_last_newline(bitext: str) -> None:
+    for side in ("en", "fr"):
+        path = Path(f"{bitext}.{side}")
+        path.write_text(path.read_text() + f"{side} the very last")
+    assert hold(bitext) == 0
+    for side in ("en", "fr"):
+        last = [Path(bitext).with_name(f"{name}.{side}").read_text() for name in ("test", "train")]
+        assert all(text.endswith("\n") for text in last)
+        assert sum(text.count(f"{side} the very last\n") for text in last) == 1
+
+
+def test_a_bitext_that_repeats_itself_much_is_drawn_from_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for side in ("en", "fr"):
+        different = [f"{side} {'abcdefghij'[n % 10] * (n // 10 + 1)}" for n in range(30)]
+        lines = [*different, *[f"{side} same"] * 970]
+        (tmp_path / f"all.{side}").write_text("".join(f"{line}\n" for line in lines))
+    assert hold(str(tmp_path / "all"), pairs=31) == 0
+    assert hold(str(tmp_path / "all"), pairs=32) == 1
+    assert "too few distinct ones for a test set of 32" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("pairs", [0, -3])
+def test_a_test_set_has_pairs(bitext: str, pairs: int) -> None:
+    with pytest.raises(SystemExit, match="^2$"):
+        hold(bitext, pairs=pairs)

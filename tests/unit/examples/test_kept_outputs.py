@@ -240,3 +240,34 @@ def test_a_folder_without_outputs_is_an_error(
 ) -> None:
     assert check(tmp_path) == 1
     assert "nothing was kept there" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "--recorded needs a folder, and the files to keep"),
+        ("x", "a.json: not the JSON of nmtkit evaluate"),
+        ("[3]", "a.json: not the JSON of nmtkit evaluate"),
+        ('{"systems": []}', "a.json: not the JSON of nmtkit evaluate"),
+    ],
+)
+def test_files_that_hold_no_evaluation_are_named(
+    content: str | None, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [] if content is None else [str(tmp_path / "a.json")]
+    for file in files:
+        Path(file).write_text(str(content))
+    command = ["keep", str(tmp_path / "kept"), "--system", "s", "--recorded", str(tmp_path), *files]
+    assert kept_outputs.main(command) == 1
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
+    assert not (tmp_path / "kept").exists()
+
+
+def test_a_list_is_no_record(
+    keep: Keep, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keep()
+    (tmp_path / "kept/test.hyp.json").write_text("[3]")
+    assert check(tmp_path / "kept") == 1
+    assert "test.hyp.json: not a record of a kept output" in capsys.readouterr().err

@@ -5,6 +5,7 @@ import math
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -13,6 +14,7 @@ import by_length
 import measures
 import pytest
 import table
+from corpora import CorpusError
 
 FOLDER = Path(__file__).resolve().parents[3] / "examples" / "papers"
 SOURCES = ["a b", "a b c d e", "a b c d f", "a b c d e f g"]
@@ -279,3 +281,36 @@ def test_a_missing_file_of_the_laws_ends_the_step(tmp_path: Path) -> None:
     completed = subprocess.run(words, capture_output=True, text=True)
     assert completed.returncode != 0 and "val.en.gz: No such file" in completed.stderr
     assert "\nprepare " not in completed.stdout
+
+
+def test_files_without_a_measure_are_named(corpus: Path) -> None:
+    (corpus / "model.1/test.5.hyp").write_text("u v w x\n")
+    (corpus / "model.1/test.scores").write_text("")
+    for cell in ("bleu test.5.hyp", "nll test.scores", "perplexity test.scores"):
+        name, file = cell.split()
+        with pytest.raises(CorpusError, match=f"{file}: has no {name}: "):
+            table.cell(f"{name} {corpus}/model.1/{file}")
+    lengths = ["--lengths", "9", "--output", str(corpus / "fig")]
+    with pytest.raises(CorpusError, match=r"test\.5\.hyp: not a translation of its set"):
+        by_length.main([*lengths, f"one | {corpus}/model.1/test.5.hyp"])
+    with pytest.raises(SystemExit, match="^2$"):
+        by_length.main([*lengths, "one"])
+
+
+@pytest.mark.parametrize(
+    ("program", "arguments"),
+    [
+        ("choose.py", ["none", "--output", "out"]),
+        ("table.py", ["model | BLEU", "one | bleu none/test.5.hyp"]),
+        ("by_length.py", ["--lengths", "9", "--output", "out", "one | none/test.5.hyp"]),
+    ],
+)
+def test_a_missing_file_is_one_line(program: str, arguments: list[str], tmp_path: Path) -> None:
+    command = [sys.executable, str(FOLDER / program), *arguments]
+    path = {"PYTHONPATH": str(FOLDER.parents[1])}
+    done = subprocess.run(
+        command, cwd=tmp_path, env={**os.environ, **path}, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1 and "No such file" in done.stderr
+    assert done.stderr.startswith(f"{program.removesuffix('.py')}: ")

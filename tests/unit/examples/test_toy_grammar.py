@@ -319,3 +319,12 @@ def forms(nouns: Any) -> dict[str, tuple[set[str], set[str]]]:
             genders.add("f" if noun.feminine else "m")
             numbers.add(number)
     return by_form
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    assert run(tmp_path / "file") == 1
+    error = capsys.readouterr().err
+    assert error.startswith("generate.py: error: ") and error.count("\n") == 1

@@ -261,3 +261,10 @@ class TestJoin:
         assert "b: 2 English and 1 French lines" in capsys.readouterr().err
         assert join.main(["a", "none", "--output", "c"]) == 1
         assert "none.en: No such file" in capsys.readouterr().err
+
+    def test_a_missing_last_newline_joins_no_lines(self, folder: Path) -> None:
+        for name in ("a.en", "a.fr"):
+            (folder / name).write_bytes((folder / name).read_bytes().rstrip(b"\n"))
+        assert join.main(["a", "b", "--output", "c", "--lines", "4"]) == 0
+        assert (folder / "c.en").read_bytes() == EN + EN
+        assert (folder / "c.fr").read_bytes() == FR + FR

@@ -24,7 +24,21 @@ def test_the_demo_removes_no_folder_of_the_environment(tmp_path: Path) -> None:
     mine, demo = tmp_path / "mine/model", tmp_path / "demo/model"
     for folder in (mine, demo):
         folder.mkdir(parents=True)
+    (demo.parent / "raw").mkdir()
+    (demo.parent / "raw/test.align").touch()
     stand_ins = {"NMTKIT": "false", "PYTHON": "true", "WORK": str(mine.parent)}
     command = ["bash", str(EXAMPLES / "toy-en-fr/demo.sh"), str(demo.parent)]
     subprocess.run(command, env={**os.environ, **stand_ins}, capture_output=True, check=False)
     assert mine.exists() and not demo.exists()
+
+
+def test_the_demo_removes_no_model_but_its_own(tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    command = ["bash", str(EXAMPLES / "toy-en-fr/demo.sh"), str(tmp_path)]
+    stand_ins = {"NMTKIT": "false", "PYTHON": "true"}
+    done = subprocess.run(
+        command, env={**os.environ, **stand_ins}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1 and (tmp_path / "model").exists()
+    assert done.stderr.endswith("would be removed; name another folder\n")
+    assert done.stderr.count("\n") == 1
