@@ -26,6 +26,8 @@ def test_it_translates_what_it_reads(task: Task) -> None:
 
 
 def test_both_kinds_have_rows_and_share_a_model(tmp_path: Path, task: Task) -> None:
+    (tmp_path / "opennmt" / "bin").mkdir(parents=True)
+    (tmp_path / "opennmt" / "bin" / "python").touch()
     arguments = ["--peers", str(tmp_path), "--transformer-updates", "9", "--work", str(tmp_path)]
     options = translate.options_of(arguments)
     rows = translate.rows_of(options)
