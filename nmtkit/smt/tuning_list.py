@@ -97,7 +97,7 @@ def load_tuning_list(
         reference = Reference(*references_for(group[0], rows))
         for entry in group:
             features.extend(check_finite(columns.row(entry), entry))
-            totals.extend(check_finite([entry.total] if original else [0.0], entry))
+            totals.extend(check_finite([0.0] if original is None else [entry.total], entry))
             statistics.extend(reference.statistics(entry.hypothesis))
         counts.append(len(group))
         seen.add(group[0].sentence)
