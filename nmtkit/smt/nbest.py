@@ -38,7 +38,7 @@ MOSES_TOTAL = 3
 """Index of the total in Moses's lists; in Marian's it is this or a later one."""
 
 _BARS = re.compile(r"(?<![^ ])\|\|\|(?![^ ])")  # as a separate word
-_NAME = re.compile(r"[^\s=|]+")
+_NAME = re.compile(r"[^\s=|#]+")
 
 _WHITE = " \t\r\v\f"
 
@@ -153,7 +153,10 @@ def _ends_as_name(word: str) -> bool:
 
 
 def is_feature_name(name: str) -> bool:
-    """Return True if the name can be a feature's: it has no blank, no `=` and no bar."""
+    """Return True if the name can be a feature's: it has no blank, no `=`, no bar and no `#`.
+
+    In files of weights `#` begins a comment.
+    """
     return _NAME.fullmatch(name) is not None
 
 

@@ -229,6 +229,8 @@ def _check_names(names: Sequence[str], models: int, extra: Sequence[str]) -> Non
         )
     for name in names:
         if not is_feature_name(name):
-            raise ConfigError(f"a feature cannot be called '{name}'; remove blanks, '=' and '|'")
+            raise ConfigError(
+                f"a feature cannot be called '{name}'; remove blanks, '=', '|' and '#'"
+            )
         if [*names, *extra].count(name) > 1:
             raise ConfigError(f"two features would be called '{name}'; choose different names")

@@ -54,7 +54,10 @@ class Weights:
 
     @property
     def text(self) -> str:
-        """Content of a weights file; reading it restores exactly these numbers."""
+        """Content of a weights file; reading it restores exactly these numbers.
+
+        A feature without values, which a list can have, has no line.
+        """
         sections = [_section(WEIGHT_SECTION, self.values)]
         if self.original is not None:
             sections.append(_section(ORIGINAL_SECTION, self.original))
@@ -121,5 +124,6 @@ def _section(name: str, values: Mapping[str, tuple[float, ...]]) -> str:
     rows = [
         f"{feature}= {' '.join(repr(float(w)) for w in weights)}\n"
         for feature, weights in values.items()
+        if weights
     ]
     return f"[{name}]\n{''.join(rows)}"

@@ -132,3 +132,18 @@ def test_a_start_that_does_not_match_is_reported():
         tune(entries_of(), REFERENCES, turned)
     with pytest.raises(DataError, match=r"ini: has a weight for 'Rest0' but no section"):
         tune(entries_of(), REFERENCES, Weights({"LM0": (1.0,), "Rest0": (1.0,)}, path="ini"))
+
+
+def test_a_feature_whose_weights_could_not_be_read_again_is_refused():
+    entries = [parse("0 ||| a ||| LM0= 1 RNN#0= 2 ||| 1", "list", 1)]
+    with pytest.raises(DataError, match="list:1: the feature 'RNN#0' cannot be tuned"):
+        tune(entries, ["a"])
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_a_feature_without_values_is_left_out_of_the_weights(tmp_path, config):
+    entries = [parse(f"0 ||| {w} ||| E= A= {v} ||| 0") for w, v in (("x", 1), ("a b c d", -1))]
+    path = tmp_path / "weights"
+    path.write_text(tune(entries, ["a b c d"], config=config).weights.text)
+    reranker = Reranker(WeightedScorer(read_weights(path)))
+    assert [group[0].hypothesis for group in reranker.rerank(entries)] == ["a b c d"]

@@ -47,6 +47,12 @@ def test_written_weights_are_read_back(tmp_path, original):
     assert (read.values, read.original) == (weights.values, weights.original)
 
 
+def test_features_without_values_have_no_line(tmp_path):
+    weights = Weights({"A": (), "B": (1.0,)}, {"A": ()})
+    read = read_weights(write(tmp_path, weights.text))
+    assert (read.values, read.original) == ({"B": (1.0,)}, {})
+
+
 def test_an_empty_section_is_valid(tmp_path):
     assert read_weights(write(tmp_path, "[weight]\n")).values == {}
 
