@@ -119,8 +119,8 @@ def _log_list(tuning: TuningList, path: str | None) -> None:
     """
     sentences = len(tuning.offsets) - 1
     log.info(
-        "%d hypotheses of %s, %s",
-        len(tuning.features),
+        "%s of %s, %s",
+        counted(len(tuning.features), "hypothesis"),
         counted(sentences, "sentence"),
         counted(tuning.columns.width, "feature"),
     )
