@@ -183,14 +183,9 @@ class LinearScorer:
         :raises DataError: list and weights do not match, or `Rest0` has a weight but the original
             weights are missing.
         """
+        check_rest(weights)
         vector = columns.weight_vector(weights.values, weights.path)
         if weights.original is None:
-            if REST_FEATURE in weights.values:
-                raise DataError(
-                    f"{weights.path}: has a weight for '{REST_FEATURE}' but no section"
-                    " [original-weight] to compute it from; give the file as 'nmtkit nbest tune'"
-                    " wrote it"
-                )
             return cls(vector)
         original = columns.weight_vector(weights.original, weights.original_path or weights.path)
         return cls(vector, original, columns.rest_weight(weights.values, weights.original))
@@ -207,6 +202,18 @@ class LinearScorer:
         # the total.
         difference = self.weights - self.rest * self.original
         return round_scores(self.rest * totals + features @ difference, self.weights)
+
+
+def check_rest(weights: Weights) -> None:
+    """Check that weights without original ones have none for `Rest0`.
+
+    :raises DataError: `Rest0` has a weight, but cannot be computed.
+    """
+    if weights.original is None and REST_FEATURE in weights.values:
+        raise DataError(
+            f"{weights.path}: has a weight for '{REST_FEATURE}' but no section"
+            " [original-weight] to compute it from; give the file as 'nmtkit nbest tune' wrote it"
+        )
 
 
 def round_scores(scores: Vector, weights: Vector) -> Vector:

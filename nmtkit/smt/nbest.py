@@ -10,6 +10,10 @@ segmentation). Marian writes alignments and scores of words before the features:
 
     0 ||| Un homme lit ||| 0-0 1-1 2-2 ||| WordScores= -0.1 -0.2 -0.3 ||| F0= -1.5 ||| -0.5
 
+Older versions of Moses, those of the papers' time, end the names of features in a colon:
+
+    0 ||| Un homme lit  ||| d: 0 -1.2 lm: -44.02 tm: -9.1 -12.6 w: -3 ||| -4.40479
+
 So the total is the first number from the fourth field on, and the features stand before it. Other
 fields are kept. The lines of a sentence are consecutive, and
 sentence numbers rise.
@@ -34,9 +38,11 @@ MOSES_TOTAL = 3
 """Index of the total in Moses's lists; in Marian's it is this or a later one."""
 
 _BARS = re.compile(r"(?<![^ ])\|\|\|(?![^ ])")  # as a separate word
-_NAME = re.compile(r"[^\s=|]+")
+_NAME = re.compile(r"[^\s=|#]+")
 
 _WHITE = " \t\r\v\f"
+
+_NAME_ENDS = ("=", ":")
 
 Features = dict[str, tuple[float, ...]]
 
@@ -85,7 +91,7 @@ class Entry:
     @property
     def feature_names(self) -> list[str]:
         """Names of the features, in order."""
-        return [word[:-1] for word in self.feature_field.split() if word.endswith("=")]
+        return [word[:-1] for word in self.feature_field.split() if _ends_as_name(word)]
 
     @property
     def features(self) -> Features:
@@ -97,7 +103,7 @@ class Entry:
         features: dict[str, list[float]] = {}
         values: list[float] | None = None
         for word in self.feature_field.split():
-            if word.endswith("="):
+            if _ends_as_name(word):
                 if word[:-1] in features:
                     raise DataError(f"{self.location}: the feature '{word[:-1]}' occurs twice")
                 values = features[word[:-1]] = []
@@ -141,8 +147,16 @@ class Entry:
         return (*self.fields[:index], field, *self.fields[index + 1 :])
 
 
+def _ends_as_name(word: str) -> bool:
+    """Return whether a word of a feature field is a name with its mark, not a value."""
+    return len(word) > 1 and word.endswith(_NAME_ENDS)
+
+
 def is_feature_name(name: str) -> bool:
-    """Return True if the name can be a feature's: it has no blank, no `=` and no bar."""
+    """Return True if the name can be a feature's: it has no blank, no `=`, no bar and no `#`.
+
+    In files of weights `#` begins a comment.
+    """
     return _NAME.fullmatch(name) is not None
 
 

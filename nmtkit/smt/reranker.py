@@ -136,7 +136,8 @@ class AverageScorer:
             if feature is None or len(feature) != 1:
                 raise DataError(
                     f"{entry.location}: has {'no' if feature is None else len(feature)} values of"
-                    f" '{name}', where one is needed; it has the features {', '.join(features)}"
+                    f" '{name}', where one is needed; it has the features"
+                    f" {', '.join(features) or 'none'}"
                 )
             values.append(feature[0])
         return sum(values) / len(values)

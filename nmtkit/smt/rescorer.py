@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from nmtkit.config import TextConfig
 from nmtkit.errors import ConfigError, DataError, ModelError, counted
 from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.scorer import PairName, Score, Scorer, Totals
@@ -113,8 +114,20 @@ class Rescorer:
     @property
     def tokenizes(self) -> bool:
         """Return True if a model's corpus was raw text, so that it tokenises text."""
+        return not all(text.tokenized for text in self._texts)
+
+    @property
+    def reads_escapes(self) -> bool:
+        """Return True unless a model tokenises text without escapes such as `&apos;`.
+
+        Nothing is known of text that was tokenised before.
+        """
+        return all(text.tokenized or text.escape for text in self._texts)
+
+    @property
+    def _texts(self) -> list[TextConfig]:
         models = (model for scorer in self._scorers for model in scorer.ensemble.members)
-        return not all(model.config.text.tokenized for model in models)
+        return [model.config.text for model in models]
 
     def rescore(
         self,
@@ -229,6 +242,8 @@ def _check_names(names: Sequence[str], models: int, extra: Sequence[str]) -> Non
         )
     for name in names:
         if not is_feature_name(name):
-            raise ConfigError(f"a feature cannot be called '{name}'; remove blanks, '=' and '|'")
+            raise ConfigError(
+                f"a feature cannot be called '{name}'; remove blanks, '=', '|' and '#'"
+            )
         if [*names, *extra].count(name) > 1:
             raise ConfigError(f"two features would be called '{name}'; choose different names")

@@ -18,7 +18,7 @@ import numpy as np
 from nmtkit.errors import DataError, counted
 from nmtkit.evaluation.metrics import References
 from nmtkit.progress_bar import ProgressBar
-from nmtkit.smt.feature_matrix import FeatureColumns, Vector
+from nmtkit.smt.feature_matrix import FeatureColumns, Vector, check_rest
 from nmtkit.smt.mert import MertConfig, WeightPoint, mert
 from nmtkit.smt.mira import MiraConfig, mira
 from nmtkit.smt.nbest import Entry, Features
@@ -64,6 +64,8 @@ def tune(
     :return: never worse on the list than the start.
     :raises DataError: the list does not match the weights or the references.
     """
+    if start:
+        check_rest(start)
     original = original_weights(start) if start else None
     path = start.path if start else ""
     entries = ProgressBar("read the list", "hypotheses").run(entries)
@@ -117,8 +119,8 @@ def _log_list(tuning: TuningList, path: str | None) -> None:
     """
     sentences = len(tuning.offsets) - 1
     log.info(
-        "%d hypotheses of %s, %s",
-        len(tuning.features),
+        "%s of %s, %s",
+        counted(len(tuning.features), "hypothesis"),
         counted(sentences, "sentence"),
         counted(tuning.columns.width, "feature"),
     )

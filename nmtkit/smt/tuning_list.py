@@ -93,11 +93,11 @@ def load_tuning_list(
     features, totals, statistics = array("d"), array("d"), array("i")
     columns, counts, seen = None, [], set()
     for group in group_by_sentence(entries):
-        columns = columns or FeatureColumns.from_entry(group[0])
+        columns = columns or _tunable_columns(group[0])
         reference = Reference(*references_for(group[0], rows))
         for entry in group:
             features.extend(check_finite(columns.row(entry), entry))
-            totals.extend(check_finite([entry.total] if original else [0.0], entry))
+            totals.extend(check_finite([0.0] if original is None else [entry.total], entry))
             statistics.extend(reference.statistics(entry.hypothesis))
         counts.append(len(group))
         seen.add(group[0].sentence)
@@ -121,6 +121,21 @@ def load_tuning_list(
         np.cumsum([0, *counts], dtype=np.int64),
         np.array(missing, dtype=np.int64).reshape(-1, STATISTICS_PER_SENTENCE).sum(axis=0),
     )
+
+
+def _tunable_columns(entry: Entry) -> FeatureColumns:
+    """Return the layout of the first line of a list.
+
+    :raises DataError: it is malformed, or weights of a feature could not be written.
+    """
+    columns = FeatureColumns.from_entry(entry)
+    for name in columns.sizes:
+        if "#" in name:
+            raise DataError(
+                f"{entry.location}: the feature '{name}' cannot be tuned, because '#' begins a"
+                " comment in a file of weights; give it another name"
+            )
+    return columns
 
 
 def references_for(entry: Entry, references: Sequence[tuple[str, ...]]) -> tuple[str, ...]:

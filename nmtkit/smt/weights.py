@@ -17,7 +17,7 @@ computed.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +28,9 @@ from nmtkit.smt.numbers import MAX_NUMBER
 
 WEIGHT_SECTION = "weight"
 ORIGINAL_SECTION = "original-weight"
+
+OLD_SECTIONS = ("weight-d", "weight-l", "weight-t", "weight-w")
+"""Sections of weights that older versions of Moses write instead; their lines name no feature."""
 
 REST_FEATURE = "Rest0"
 """Feature for the part of a total that the printed features do not explain."""
@@ -54,7 +57,10 @@ class Weights:
 
     @property
     def text(self) -> str:
-        """Content of a weights file; reading it restores exactly these numbers."""
+        """Content of a weights file; reading it restores exactly these numbers.
+
+        A feature without values, which a list can have, has no line.
+        """
         sections = [_section(WEIGHT_SECTION, self.values)]
         if self.original is not None:
             sections.append(_section(ORIGINAL_SECTION, self.original))
@@ -77,11 +83,21 @@ def read_weights(path: str | Path) -> Weights:
             raise DataError(f"{location}: '{name}' has weights twice; delete one line")
         weights[name] = values
     if WEIGHT_SECTION not in sections:
-        raise DataError(
-            f"{path}: has no section [weight]; give a moses.ini or a file that 'nmtkit nbest"
-            " tune' wrote"
-        )
+        raise _without_weights(path, sections)
     return Weights(sections[WEIGHT_SECTION], sections.get(ORIGINAL_SECTION), str(path))
+
+
+def _without_weights(path: str | Path, sections: Collection[str]) -> DataError:
+    if old := [f"[{name}]" for name in OLD_SECTIONS if name in sections]:
+        return DataError(
+            f"{path}: has no section [weight] but {', '.join(old)}, as older versions of Moses"
+            " write them; write a section [weight] with a line for each feature of the list, such"
+            " as 'lm= 0.08'"
+        )
+    return DataError(
+        f"{path}: has no section [weight]; give a moses.ini or a file that 'nmtkit nbest tune'"
+        " wrote"
+    )
 
 
 def _lines(path: str | Path) -> Iterator[tuple[str, str, str]]:
@@ -91,7 +107,7 @@ def _lines(path: str | Path) -> Iterator[tuple[str, str, str]]:
         line, location = text.partition("#")[0].strip(), f"{path}:{number}"
         if line.startswith("[") and line.endswith("]"):
             section = line[1:-1]
-            if section in (WEIGHT_SECTION, ORIGINAL_SECTION):
+            if section in (WEIGHT_SECTION, ORIGINAL_SECTION, *OLD_SECTIONS):
                 yield section, "", location
         elif line and section in (WEIGHT_SECTION, ORIGINAL_SECTION):
             yield section, line, location
@@ -121,5 +137,6 @@ def _section(name: str, values: Mapping[str, tuple[float, ...]]) -> str:
     rows = [
         f"{feature}= {' '.join(repr(float(w)) for w in weights)}\n"
         for feature, weights in values.items()
+        if weights
     ]
     return f"[{name}]\n{''.join(rows)}"

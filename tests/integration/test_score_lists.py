@@ -179,6 +179,17 @@ def test_lists_of_translate_are_raw_text(nmtkit, model, tmp_path):
     assert any(close)  # not all: search may end before </s>
 
 
+def test_escapes_that_a_model_never_saw_are_reported_once(nmtkit, language_model, nbest):
+    score = ["nbest", "score", "-m", language_model, nbest]
+    assert "escapes" not in nmtkit(*score).stderr
+    nbest.write_text(LIST.replace("deux", "d&apos; deux &quot;"))
+    result = nmtkit(*score)
+    assert result.stderr.count("escapes its tokens") == 1
+    assert "list:1: has '&apos;', as Moses escapes its tokens" in result.stderr
+    as_it_is = nmtkit(*score, "--tokenized")
+    assert "escapes" not in as_it_is.stderr and as_it_is.stdout == result.stdout
+
+
 @pytest.mark.parametrize(
     ("options", "status", "message"),
     [

@@ -1,6 +1,7 @@
 """`nmtkit nbest score`: an n-best list in, the list with features of models or an ensemble out."""
 
 import logging
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from nmtkit.smt.nbest import Entry
 
 log = logging.getLogger("nmtkit")
+
+ESCAPE = re.compile("&(?:apos|quot|#124|#91|#93|lt|gt|amp);")
+"""The escapes of Moses's tokenizer."""
 
 
 @declare_command(
@@ -160,6 +164,8 @@ def command(
         entries = read_nbest(nbest)
         if tokenized is None and rescorer.tokenizes:
             entries = _warn_if_raw(entries)
+            if not rescorer.reads_escapes:
+                entries = _warn_if_escaped(entries)
         entries = rescorer.rescore(entries, sources, tokenized is not False, normalize)
         for entry in bar.track(entries):
             results.write(entry.line + "\n")
@@ -175,5 +181,21 @@ def _warn_if_raw(entries: "Iterator[Entry]") -> "Iterator[Entry]":
                 "%s: a list of 'nmtkit translate --n-best', whose text is raw; add --no-tokenized,"
                 " or --tokenized if it was made with that",
                 entry.path,
+            )
+        yield entry
+
+
+def _warn_if_escaped(entries: "Iterator[Entry]") -> "Iterator[Entry]":
+    """Yield the entries; warn of the first that has Moses's escapes, which the model never saw."""
+    warned = False
+    for entry in entries:
+        if not warned and (escape := ESCAPE.search(entry.fields[1])):
+            warned = True
+            log.warning(
+                "%s: has '%s', as Moses escapes its tokens, but a model was trained on text without"
+                " escapes; train it on Moses's tokens ('nmtkit prepare --tokenized', or --escape),"
+                " or add --tokenized if the scores are meant so",
+                entry.location,
+                escape[0],
             )
         yield entry

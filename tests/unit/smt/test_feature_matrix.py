@@ -24,6 +24,11 @@ def test_columns_are_those_of_the_first_line():
     assert COLUMNS.named_weights([7, 8, 9]) == {"LM0": (7.0,), "TM0": (8.0, 9.0), "E": ()}
 
 
+def test_the_mark_behind_a_name_makes_no_difference():
+    assert FeatureColumns.from_entry(entry("LM0: 1 TM0: 2 3 E:")) == COLUMNS
+    assert COLUMNS.row(entry("LM0: 1 TM0: 2 3 E:")) == [1.0, 2.0, 3.0]
+
+
 @pytest.mark.parametrize(
     ("features", "message"),
     [

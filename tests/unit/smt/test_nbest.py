@@ -91,6 +91,18 @@ def test_marians_fields_before_the_features_are_kept(more):
     assert changed.line == f"0 ||| un homme |||{more} F0= -1.5 RNN0= 2.000000 ||| 1.000000"
 
 
+def test_names_of_older_versions_of_moses_end_in_a_colon():
+    line = "0 ||| un homme  ||| d: 0 -1.2 lm: -44.02 tm: -9.1 -12.6 w: -3 ||| -4.4 ||| 0-1=0"
+    entry = parse(line)
+    assert entry.features == parse(line.replace(":", "=")).features
+    assert entry.feature_names == ["d", "lm", "tm", "w"]
+    changed = entry.with_feature("RNN0", -2.5)
+    assert changed.line == line.replace(" ||| -4.4", " RNN0= -2.500000 ||| -4.4")
+    assert changed.features == {**entry.features, "RNN0": (-2.5,)}
+    with pytest.raises(DataError, match="has a feature 'lm' already"):
+        entry.with_feature("lm", 1)
+
+
 def test_an_existing_feature_cannot_be_added():
     with pytest.raises(DataError, match=r"l.nb:4: has a feature 'LM0' already; leave out"):
         parse(MOSES, "l.nb", 4).with_feature("LM0", 1)
@@ -120,6 +132,9 @@ def test_a_malformed_line_is_reported(line, message):
     ("features", "message"),
     [
         ("1 LM0= 2", "begin with '1', not with a name"),
+        ("= 2", "begin with '=', not with a name"),
+        ("LM0= 1 : 2", "a value of the features is ':', which is not a number"),
+        ("lm: 1 w: 2 lm= 3", "the feature 'lm' occurs twice"),
         ("LM0= 1 x", "a value of the features is 'x', which is not a number"),
         ("LM0= 1 D= 2 LM0= 3", "the feature 'LM0' occurs twice"),
     ],
@@ -133,7 +148,7 @@ def test_features_are_checked_at_access(features, message):
 
 def test_a_feature_name_has_no_blanks_or_signs():
     assert all(map(is_feature_name, ["CSLM0", "a_b-c.d", "é"]))
-    assert not any(map(is_feature_name, ["", "a b", "a=", "a|b", " a"]))
+    assert not any(map(is_feature_name, ["", "a b", "a=", "a|b", " a", "a#b"]))
 
 
 def test_a_list_is_read_as_a_stream(tmp_path):

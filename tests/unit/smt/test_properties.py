@@ -23,7 +23,7 @@ texts = st.lists(pieces | st.text(max_size=4), max_size=12).map("".join)
 lines = texts.map(lambda text: text.replace("\n", " "))
 raw_lines = lines.map(str.encode) | st.binary(max_size=30).map(lambda b: b.replace(b"\n", b" "))
 check_finite = st.floats(-1e100, 1e100)
-words = st.text("abé=_0", min_size=1, max_size=5).filter(lambda word: not word.endswith("="))
+words = st.text("abé=_0:", min_size=1, max_size=5).filter(lambda word: not word.endswith("="))
 features = st.dictionaries(
     words, st.lists(check_finite, min_size=1, max_size=3), min_size=1, max_size=3
 )

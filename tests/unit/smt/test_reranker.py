@@ -89,6 +89,12 @@ def test_several_models_have_equal_weight_in_the_average():
     assert AverageScorer(["R", "L"])([entry]) == [pytest.approx(-5.0)]
 
 
+def test_a_list_without_features_is_told_from_one_with_others():
+    entries = [parse("0 ||| x ||| ||| 1", "l", 1)]
+    with pytest.raises(DataError, match="l:1: has no values of 'X'.*; it has the features none$"):
+        list(Reranker(AverageScorer(["X"])).rerank(entries))
+
+
 @pytest.mark.parametrize(("name", "message"), [("X", "no values of 'X'"), ("A", "2 values of 'A'")])
 def test_a_feature_that_cannot_be_averaged_is_reported(name, message):
     with pytest.raises(DataError, match=f"list:1: has {message}, where one is needed; .* A, L"):

@@ -38,6 +38,7 @@ STARTS = [
     Weights({"LM0": (1.0,)}),
     Weights({"LM0": (0.5,), "UnknownWordPenalty0": (1.0,)}),
     Weights({"LM0": (1.0,), "RNN0": (0.1,), "Rest0": (2.0,)}, {"LM0": (0.5,)}),
+    Weights({"LM0": (1.0,), "Rest0": (1.0,)}, {}),
 ]
 
 
@@ -52,7 +53,7 @@ def test_rerank_reaches_what_tuning_says(tmp_path, start, config):
     assert reranker.bleu(REFERENCES).value == pytest.approx(100 * tuned.after)
     assert tuned.after >= tuned.before
     assert set(tuned.weights.values) == {"LM0", "RNN0"} | (
-        {"Rest0"} if tuned.weights.original else set()
+        set() if tuned.weights.original is None else {"Rest0"}
     )
 
 
@@ -91,6 +92,7 @@ def test_the_good_feature_is_found(config):
         (STARTS[1], None),
         (STARTS[2], STARTS[2].values if STARTS[2] else None),
         (STARTS[3], {"LM0": (0.5,)}),
+        (STARTS[4], {}),
     ],
 )
 def test_the_original_weights_are_passed_on(start, original):
@@ -128,3 +130,20 @@ def test_a_start_that_does_not_match_is_reported():
     turned = Weights({"Rest0": (-1.0,)}, {"LM0": (1.0,)}, "ini")
     with pytest.raises(DataError, match="weight of 'Rest0' is -1; it must be above 1e-100"):
         tune(entries_of(), REFERENCES, turned)
+    with pytest.raises(DataError, match=r"ini: has a weight for 'Rest0' but no section"):
+        tune(entries_of(), REFERENCES, Weights({"LM0": (1.0,), "Rest0": (1.0,)}, path="ini"))
+
+
+def test_a_feature_whose_weights_could_not_be_read_again_is_refused():
+    entries = [parse("0 ||| a ||| LM0= 1 RNN#0= 2 ||| 1", "list", 1)]
+    with pytest.raises(DataError, match="list:1: the feature 'RNN#0' cannot be tuned"):
+        tune(entries, ["a"])
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_a_feature_without_values_is_left_out_of_the_weights(tmp_path, config):
+    entries = [parse(f"0 ||| {w} ||| E= A= {v} ||| 0") for w, v in (("x", 1), ("a b c d", -1))]
+    path = tmp_path / "weights"
+    path.write_text(tune(entries, ["a b c d"], config=config).weights.text)
+    reranker = Reranker(WeightedScorer(read_weights(path)))
+    assert [group[0].hypothesis for group in reranker.rerank(entries)] == ["a b c d"]

@@ -47,6 +47,18 @@ def test_written_weights_are_read_back(tmp_path, original):
     assert (read.values, read.original) == (weights.values, weights.original)
 
 
+def test_features_without_values_have_no_line(tmp_path):
+    weights = Weights({"A": (), "B": (1.0,)}, {"A": ()})
+    read = read_weights(write(tmp_path, weights.text))
+    assert (read.values, read.original) == ({"B": (1.0,)}, {})
+
+
+def test_an_old_section_beside_the_new_one_is_ignored(tmp_path):
+    assert read_weights(write(tmp_path, "[weight-l]\n0.5\n[weight]\nA= 1\n")).values == {
+        "A": (1.0,)
+    }
+
+
 def test_an_empty_section_is_valid(tmp_path):
     assert read_weights(write(tmp_path, "[weight]\n")).values == {}
 
@@ -54,6 +66,8 @@ def test_an_empty_section_is_valid(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("[weight-l]\n0.5\n", r"no section \[weight\] but \[weight-l\], as older versions of"),
+        ("[weight-file]\nx\n", r"has no section \[weight\]; give a moses.ini"),
         ("", r"weights: has no section \[weight\]; give a moses.ini"),
         ("LM0= 1\n", r"has no section \[weight\]"),
         ("[weight]\nLM0 0.5\n", "weights:2: 'LM0 0.5' is not a line of weights such as"),
