@@ -302,3 +302,22 @@ def test_parts_of_a_long_sentence_have_the_spaces_of_the_target_language(part: s
     page = f"<p>{part * 200}</p>"
     result = translated(page, "html", lambda word: f"{word}x", languages=("zh", "en"))
     assert result.data.decode().count("x ") == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["http://x.org/<wbr>long/<wbr>path", "a<i>@</i>b.org", "%<b>d</b>", "https://x.org/<b>a</b>"],
+)
+def test_signs_that_tags_divide_are_not_lost(text: str) -> None:
+    """Translate the words around them; no sign is missing then, and none is there twice."""
+
+    def change(word: str) -> str:
+        return word.upper() if word in ("see", "now") else word
+
+    changed = translated(f"<p>see {text} now", "html", change).data.decode()
+    assert changed == f"<p>SEE {text} NOW"
+
+
+def test_a_sign_that_the_source_has_not_is_left_out() -> None:
+    changed = translated("<p>see <b>it</b>", "html", lambda w: "%d" if w == "see" else w)
+    assert "%d" not in changed.data.decode()
