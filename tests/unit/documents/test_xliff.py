@@ -391,3 +391,12 @@ def test_other_languages_are_reported_once(names: str) -> None:
         (line, "the source language is fr-FR, but the model translates from en"),
         (line, "the target language is de, but the model translates into fr"),
     ]
+
+
+@pytest.mark.parametrize("tag", ['<mrk mtype="term">', '<mrk id="m" type="comment" value="x">'])
+def test_a_mark_within_a_sentence_ends_none(tag: str) -> None:
+    translator = StandIn(copied)
+    unit = f"<trans-unit><source>The {tag}red</mrk> house</source></trans-unit>"
+    data = f'<xliff version="1.2"><file><body>{unit}</body></file></xliff>'.encode()
+    translate_document(data, "xliff", translator)  # type: ignore[arg-type]
+    assert translator.texts == [["The red house"]]
