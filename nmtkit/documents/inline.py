@@ -68,6 +68,8 @@ _SUBTITLE_CODE = re.compile(
 )
 """Codes of SubStation Alpha and MicroDVD, a time of WebVTT, and a line break."""
 
+_READINGS = ("rt", "rp")
+
 _NUMBER_SIGN = re.compile("[A-Za-z]*#[A-Za-z]*")
 """The sign that stands for a number, with letters that belong to it: `#px`."""
 
@@ -90,16 +92,17 @@ def _pieces(segment: Segment) -> Iterable[Piece]:
     source = segment.source
     if segment.syntax is Syntax.TEXT:
         return [Piece(PieceKind.TEXT, source)]
-    if segment.syntax is Syntax.HTML:
-        return _joined(keep_untranslated(list(split_pieces(source, Markup.HTML)), KEPT_ELEMENTS))
-    if segment.syntax is Syntax.XHTML:
-        return _joined(keep_untranslated(list(xhtml_pieces(source)), KEPT_ELEMENTS))
+    if segment.syntax in (Syntax.HTML, Syntax.XHTML):
+        is_html = segment.syntax is Syntax.HTML
+        pieces = split_pieces(source, Markup.HTML) if is_html else xhtml_pieces(source)
+        return _joined(keep_untranslated(without_readings(list(pieces)), KEPT_ELEMENTS))
     if segment.syntax is Syntax.XML:
         return keep_untranslated(list(code_pieces(source)))
     if segment.syntax is Syntax.SUBTITLE:
         return subtitle_pieces(source)
     if segment.syntax is Syntax.MARKDOWN:
-        return keep_untranslated(markdown_pieces(source, segment.labels), KEPT_ELEMENTS)
+        found = without_readings(markdown_pieces(source, segment.labels))
+        return keep_untranslated(found, KEPT_ELEMENTS)
     return entity_pieces(source)
 
 
@@ -114,6 +117,33 @@ def _with_numbers(pieces: Iterable[Piece], number: str) -> Iterator[Piece]:
             yield from _split_at(_NUMBER_SIGN, piece.source, kept)
         else:
             yield piece
+
+
+def without_readings(pieces: Sequence[Piece]) -> list[Piece]:
+    """Return pieces in which each reading of ruby has no text: `<rt>kan</rt>`, `<rp>(</rp>`.
+
+    It says how the text before it is pronounced, and models must not read both as one word. Its
+    end tag may be missing.
+    """
+    result: list[Piece] = []
+    number = 0
+    while number < len(pieces):
+        piece, stop = pieces[number], number + 1
+        if piece.kind is PieceKind.OPENING and piece.name in _READINGS:
+            while stop < len(pieces) and not _ends_reading(pieces[stop]):
+                stop += 1
+            if stop < len(pieces) and pieces[stop].name == piece.name:
+                stop += pieces[stop].kind is PieceKind.CLOSING
+            piece = Piece(PieceKind.POINT, _source_of(pieces[number:stop]), piece.name)
+        result.append(piece)
+        number = stop
+    return result
+
+
+def _ends_reading(piece: Piece) -> bool:
+    """Return whether a reading ends at a piece, or before it."""
+    is_tag = piece.kind in (PieceKind.OPENING, PieceKind.CLOSING)
+    return is_tag and piece.name in (*_READINGS, "rb", "rtc", "ruby")
 
 
 def _joined(pieces: Sequence[Piece]) -> list[Piece]:
@@ -165,7 +195,7 @@ def subtitle_pieces(source: str) -> Iterator[Piece]:
 
     Classes in the names of WebVTT's tags are no part of these: `</c>` ends `<c.yellow>`.
     """
-    for piece in split_pieces(source, Markup.HTML):
+    for piece in without_readings(list(split_pieces(source, Markup.HTML))):
         if piece.kind is PieceKind.TEXT:
             yield from _split_at(_SUBTITLE_CODE, piece.source, _subtitle_code)
         else:
