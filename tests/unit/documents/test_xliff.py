@@ -400,3 +400,10 @@ def test_a_mark_within_a_sentence_ends_none(tag: str) -> None:
     data = f'<xliff version="1.2"><file><body>{unit}</body></file></xliff>'.encode()
     translate_document(data, "xliff", translator)  # type: ignore[arg-type]
     assert translator.texts == [["The red house"]]
+
+
+def test_escaped_tags_may_be_numbers() -> None:
+    unit = "<trans-unit><source>Press &lt;0&gt;it&lt;/0&gt; &lt;1/&gt;</source></trans-unit>"
+    data = f'<xliff version="1.2"><file><body>{unit}</body></file></xliff>'
+    changed = translated(data, "xliff", str.upper).data.decode()
+    assert ">PRESS &lt;0&gt;IT&lt;/0&gt; &lt;1/&gt;</target>" in changed
