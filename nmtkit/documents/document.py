@@ -36,7 +36,7 @@ class Syntax(StrEnum):
     SUBTITLE = "subtitle"
 
 
-_TAG = re.compile(r"</?[A-Za-z][^<>]*>|&[a-z]\w*;")
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>|</[0-9]{1,3}>|<[0-9]{1,3}\s*/>|&[a-z]\w*;")
 
 
 def syntax_of(text: str) -> Syntax:

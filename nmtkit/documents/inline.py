@@ -57,7 +57,10 @@ _ANGULAR_TAG = re.compile(r"(START|CLOSE)_([A-Z0-9_]+?)(?:_[0-9]+)?\Z")
 
 _ATTRIBUTE = re.compile(r"""\s([^\s"'<>/=]+)\s*=\s*("[^"]*"|'[^']*')""")
 _PROTECTED = re.compile(r"""\smtype\s*=\s*["']protected["']|\stranslate\s*=\s*["']no["']""")
-_ESCAPED_TAG = re.compile(r"&lt;(/?)([A-Za-z][\w:-]*)((?:[^<>&]|&(?!lt;|gt;)|(?!))*+)(?:&gt;|>)")
+_ESCAPED_TAG = re.compile(
+    r"&lt;(/?)([A-Za-z][\w:-]*|[0-9]{1,3}(?=\s*/?(?:&gt;|>)))"
+    r"((?:[^<>&]|&(?!lt;|gt;)|(?!))*+)(?:&gt;|>)"
+)
 _ESCAPED_ENTITY = re.compile(
     r"&amp;(?:[A-Za-z][A-Za-z0-9]{1,31}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});"
 )
@@ -67,6 +70,11 @@ _SUBTITLE_CODE = re.compile(
     r"|<[0-9][0-9:.]*>|\\N"
 )
 """Codes of SubStation Alpha and MicroDVD, a time of WebVTT, and a line break."""
+
+_READINGS = ("rt", "rp")
+_NUMBERED_TAG = re.compile(r"<(/?)([0-9]{1,3})\s*(/?)>")
+_BARE_TAG = re.compile(r"<[A-Za-z_]\w*>")
+_CONVERSION = re.compile(r"[-+#0]*\d*(?:\.\d+)?[diouxXeEfFgGcrsp](?!\w)")
 
 _NUMBER_SIGN = re.compile("[A-Za-z]*#[A-Za-z]*")
 """The sign that stands for a number, with letters that belong to it: `#px`."""
@@ -90,16 +98,18 @@ def _pieces(segment: Segment) -> Iterable[Piece]:
     source = segment.source
     if segment.syntax is Syntax.TEXT:
         return [Piece(PieceKind.TEXT, source)]
-    if segment.syntax is Syntax.HTML:
-        return _joined(keep_untranslated(list(split_pieces(source, Markup.HTML)), KEPT_ELEMENTS))
-    if segment.syntax is Syntax.XHTML:
-        return _joined(keep_untranslated(list(xhtml_pieces(source)), KEPT_ELEMENTS))
+    if segment.syntax in (Syntax.HTML, Syntax.XHTML):
+        is_html = segment.syntax is Syntax.HTML
+        pieces = split_pieces(source, Markup.HTML) if is_html else xhtml_pieces(source)
+        found = with_numbered_tags(with_named_conversions(list(pieces)))
+        return _joined(keep_untranslated(without_readings(found), KEPT_ELEMENTS))
     if segment.syntax is Syntax.XML:
         return keep_untranslated(list(code_pieces(source)))
     if segment.syntax is Syntax.SUBTITLE:
         return subtitle_pieces(source)
     if segment.syntax is Syntax.MARKDOWN:
-        return keep_untranslated(markdown_pieces(source, segment.labels), KEPT_ELEMENTS)
+        found = without_readings(markdown_pieces(source, segment.labels))
+        return keep_untranslated(found, KEPT_ELEMENTS)
     return entity_pieces(source)
 
 
@@ -114,6 +124,81 @@ def _with_numbers(pieces: Iterable[Piece], number: str) -> Iterator[Piece]:
             yield from _split_at(_NUMBER_SIGN, piece.source, kept)
         else:
             yield piece
+
+
+def without_readings(pieces: Sequence[Piece]) -> list[Piece]:
+    """Return pieces in which each reading of ruby has no text: `<rt>kan</rt>`, `<rp>(</rp>`.
+
+    It says how the text before it is pronounced, and models must not read both as one word. Its
+    end tag may be missing.
+    """
+    result: list[Piece] = []
+    number = 0
+    while number < len(pieces):
+        piece, stop = pieces[number], number + 1
+        if piece.kind is PieceKind.OPENING and piece.name in _READINGS:
+            while stop < len(pieces) and not _ends_reading(pieces[stop]):
+                stop += 1
+            if stop < len(pieces) and pieces[stop].name == piece.name:
+                stop += pieces[stop].kind is PieceKind.CLOSING
+            piece = Piece(PieceKind.POINT, _source_of(pieces[number:stop]), piece.name)
+        result.append(piece)
+        number = stop
+    return result
+
+
+def _ends_reading(piece: Piece) -> bool:
+    """Return whether a reading ends at a piece, or before it."""
+    is_tag = piece.kind in (PieceKind.OPENING, PieceKind.CLOSING)
+    return is_tag and piece.name in (*_READINGS, "rb", "rtc", "ruby")
+
+
+def with_numbered_tags(pieces: Sequence[Piece]) -> list[Piece]:
+    """Return pieces in which `<0>here</0>` and `<1/>` are tags, as programs in React have them.
+
+    A number without a partner is text.
+    """
+    result: list[Piece] = []
+    for piece in pieces:
+        if piece.kind is PieceKind.TEXT:
+            result += _split_at(_NUMBERED_TAG, piece.source, _numbered_tag)
+        else:
+            result.append(piece)
+    partners = find_partners(result)
+    tags = (PieceKind.OPENING, PieceKind.CLOSING)
+    return [
+        Piece(PieceKind.TEXT, piece.source)
+        if piece.kind in tags and piece.name.isdigit() and number not in partners
+        else piece
+        for number, piece in enumerate(result)
+    ]
+
+
+def _numbered_tag(found: re.Match[str]) -> Piece:
+    if found[3]:
+        return Piece(PieceKind.POINT, found[0], found[2])
+    return Piece(PieceKind.CLOSING if found[1] else PieceKind.OPENING, found[0], found[2])
+
+
+def with_named_conversions(pieces: Sequence[Piece]) -> list[Piece]:
+    """Return pieces in which an argument of Ruby, `%<price>.2f`, is kept, and no tag in it."""
+    partners = find_partners(pieces)
+    result: list[Piece] = []
+    for number, piece in enumerate(pieces):
+        last = result[-1] if result else piece
+        is_alone = piece.kind is PieceKind.OPENING and number not in partners
+        if is_alone and last.kind is PieceKind.TEXT and last.source.endswith("%"):
+            if _BARE_TAG.fullmatch(piece.source):
+                result[-1] = last._replace(source=last.source[:-1])
+                source = f"%{piece.source}"
+                piece = Piece(PieceKind.KEPT, source, source)
+        elif piece.kind is PieceKind.TEXT and last.kind is PieceKind.KEPT:
+            if found := _CONVERSION.match(piece.source):
+                source = last.source + found[0]
+                result[-1] = Piece(PieceKind.KEPT, source, source)
+                piece = piece._replace(source=piece.source[found.end() :])
+        result.append(piece)
+    return [piece for piece in result if piece.source]
 
 
 def _joined(pieces: Sequence[Piece]) -> list[Piece]:
@@ -165,7 +250,7 @@ def subtitle_pieces(source: str) -> Iterator[Piece]:
 
     Classes in the names of WebVTT's tags are no part of these: `</c>` ends `<c.yellow>`.
     """
-    for piece in split_pieces(source, Markup.HTML):
+    for piece in without_readings(list(split_pieces(source, Markup.HTML))):
         if piece.kind is PieceKind.TEXT:
             yield from _split_at(_SUBTITLE_CODE, piece.source, _subtitle_code)
         else:

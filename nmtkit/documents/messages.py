@@ -4,10 +4,12 @@
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from nmtkit.documents.document import Edit, Segment, Write, apply_edits
+from nmtkit.documents.document import Edit, Segment, Syntax, Write, apply_edits
+from nmtkit.text.markup_pieces import Markup, PieceKind, split_pieces
 from nmtkit.text.messages import Variant, find_variants
 from nmtkit.text.placeholders import MESSAGE_PATTERN
 
@@ -21,6 +23,8 @@ def with_variants(segment: Segment) -> Segment:
     Those of a segment that has others within its tags are not translated.
     """
     messages = [found.span() for found in MESSAGE_PATTERN.finditer(segment.source)]
+    if messages and segment.syntax is not Syntax.TEXT:
+        messages = _outside_tags(segment.source, messages)
     if not messages or segment.inner:
         return segment
     inner = [
@@ -30,6 +34,18 @@ def with_variants(segment: Segment) -> Segment:
     ]
     write = _write_messages(segment, messages)
     return replace(segment, write=write, inner=inner, accelerators=())
+
+
+def _outside_tags(source: str, messages: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the messages that do not begin in a tag, whose attributes stay as they are."""
+    ends = [0]
+    pieces = list(split_pieces(source, Markup.HTML))
+    for piece in pieces:
+        ends.append(ends[-1] + len(piece.source))
+    kinds = (PieceKind.TEXT, PieceKind.ENTITY)
+    return [
+        message for message in messages if pieces[bisect_right(ends, message[0]) - 1].kind in kinds
+    ]
 
 
 def _variant(segment: Segment, variant: Variant) -> Segment:

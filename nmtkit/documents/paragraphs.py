@@ -35,6 +35,12 @@ _PLACEHOLDER = re.compile(
 _FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot hold."""
 
+_READING = re.compile(
+    r"<(?P<reading>(?:[\w.-]+:)?(?:rt|ruby-text))(?=[\s>])(?:[^<]|<(?!/(?P=reading)>)|(?!))*+"
+    r"</(?P=reading)>"
+)
+"""How a text is pronounced, in Word and LibreOffice."""
+
 _NAME_SIGNS = re.compile("[^A-Za-z]+")
 
 
@@ -94,7 +100,11 @@ def kept_item(source: Sequence[str | Span], text: str, name: str) -> Item:
 
 
 def visible_text(source: str) -> str:
-    """Return the text between the tags of a part of the file, as XML."""
+    """Return the text between the tags of a part of the file, as XML.
+
+    Of ruby that is the text without its reading.
+    """
+    source = _READING.sub("", source)
     kinds = (PieceKind.TEXT, PieceKind.ENTITY)
     return "".join(p.source for p in split_pieces(source, Markup.XML) if p.kind in kinds)
 

@@ -47,7 +47,7 @@ _STRINGS = {
 _OPAQUE = OPAQUE | {"f", "v", "rPh", "mentions"}
 _SIGN = re.compile(
     r"(?P<line>(?:_x000D_|&#(?:13|[xX]0?[dD]);)?(?:\r?\n|&#(?:10|[xX]0?[aA]);))"
-    r"|\t|_x(?!005F)[0-9A-F]{4}_"
+    r"|\t|_x005F_x[0-9A-F]{4}_|_x(?!005F)[0-9A-F]{4}_"
 )
 """The end of a line in a cell, a tab, and other characters in the notation of Excel."""
 

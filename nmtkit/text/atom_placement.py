@@ -54,9 +54,9 @@ def place_atoms(
     """
     claims = _Claims(atoms, src_text, aligned, as_read)
     claims.find()
+    missing = claims.replace_words()
     for pattern in unwanted:
         claims.remove(pattern)
-    missing = claims.replace_words()
     if not claims.claims and not missing:
         return aligned
     units = list(_units(claims))
@@ -110,10 +110,21 @@ class _Claims:
                 self.add(*span, number)
 
     def remove(self, pattern: re.Pattern[str]) -> None:
-        """Claim all other parts that a pattern matches, to become nothing."""
-        for found in pattern.finditer(self.aligned.text):
-            if not self.claimed[slice(*found.span())].any():
-                self.add(*found.span(), -1)
+        """Claim other parts that a pattern matches, to become nothing.
+
+        As many stay as the source has beside its atoms: in `http://x.org/<b>a</b>`, where tags
+        divide it, an address is a word like others.
+        """
+        taken = np.zeros(len(self.src_text), bool)
+        for atom in self.atoms:
+            taken[atom.start : atom.end] = True
+        matches = pattern.finditer(self.src_text)
+        spare = sum(not taken[slice(*found.span())].any() for found in matches)
+        for span in self._free(pattern):
+            if spare > 0:
+                spare -= 1
+            else:
+                self.add(*span, -1)
 
     def replace_words(self) -> list[int]:
         """Claim for the other atoms the words that they became; return those that became none."""

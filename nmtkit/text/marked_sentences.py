@@ -109,7 +109,7 @@ def _breaks(marked: MarkedText, events: Sequence[TagEvent]) -> set[int]:
     """Return the offsets of tags that end a sentence; a break before a small letter ends none."""
     breaks = set()
     for event in events:
-        if _BREAK.match(event.source):
+        if _BREAK.match(event.source) and _BREAK.match(marked.elements[event.element].opening):
             following = marked.text[event.offset : event.offset + 20].lstrip()
             is_break = not LINE_BREAK.match(event.source)
             if is_break or not is_small(following[:1]):

@@ -302,3 +302,47 @@ def test_parts_of_a_long_sentence_have_the_spaces_of_the_target_language(part: s
     page = f"<p>{part * 200}</p>"
     result = translated(page, "html", lambda word: f"{word}x", languages=("zh", "en"))
     assert result.data.decode().count("x ") == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["http://x.org/<wbr>long/<wbr>path", "a<i>@</i>b.org", "%<b>d</b>", "https://x.org/<b>a</b>"],
+)
+def test_signs_that_tags_divide_are_not_lost(text: str) -> None:
+    """Translate the words around them; no sign is missing then, and none is there twice."""
+
+    def change(word: str) -> str:
+        return word.upper() if word in ("see", "now") else word
+
+    changed = translated(f"<p>see {text} now", "html", change).data.decode()
+    assert changed == f"<p>SEE {text} NOW"
+
+
+def test_a_sign_that_the_source_has_not_is_left_out() -> None:
+    changed = translated("<p>see <b>it</b>", "html", lambda w: "%d" if w == "see" else w)
+    assert "%d" not in changed.data.decode()
+
+
+@pytest.mark.parametrize(
+    ("format", "file"),
+    [
+        ("html", "<p>a {} b"),
+        ("html", '<html xmlns="http://www.w3.org/1999/xhtml"><p>a {} b</p></html>'),
+        ("md", "a {} b"),
+        ("srt", "WEBVTT\n\n00:01.000 --> 00:02.000\na {} b\n"),
+    ],
+)
+@pytest.mark.parametrize("reading", ["<rt>kan</rt>", "<rp>(</rp><rt>kan</rt><rp>)</rp>"])
+def test_readings_of_ruby_stay_and_are_no_part_of_the_text(
+    format: str, file: str, reading: str
+) -> None:
+    translator = StandIn(str.upper)
+    data = file.replace("{}", f"<ruby>word{reading}</ruby>").encode()
+    changed = translate_document(data, format, translator).data.decode()  # type: ignore[arg-type]
+    assert f"A <ruby>WORD{reading}</ruby> B" in changed
+    assert translator.texts == [["a word b"]]
+
+
+def test_a_reading_needs_no_end_tag() -> None:
+    changed = translated("<ruby>a<rp>(<rt>b<rp>)</ruby> <ruby>c<rt>d</ruby>", "html", str.upper)
+    assert changed.data == b"<ruby>A<rp>(<rt>b<rp>)</ruby> <ruby>C<rt>d</ruby>"

@@ -80,3 +80,11 @@ def test_numbers_and_arguments_come_back_whatever_the_words_are(lost: str) -> No
 @pytest.mark.parametrize("text", ["{n, plural, one {a", "{n, plural}", "{n, plural, one {'{' a}}"])
 def test_what_is_no_whole_message_does_no_harm(text: str) -> None:
     assert translated(text, "tsv").data.decode() == text
+
+
+def test_messages_in_attributes_stay() -> None:
+    tag = '<x id="ICU" equiv-text="{n, plural, =1 {a} other {b}}"/>'
+    unit = f"<trans-unit><source>You have {tag} here</source></trans-unit>"
+    file = f'<xliff version="1.2"><file><body>{unit}</body></file></xliff>'
+    changed = translated(file, "xliff", str.upper).data.decode()
+    assert f">YOU HAVE {tag} HERE</target>" in changed

@@ -1,9 +1,13 @@
 """OpenDocument files: spans come back around their words, and all else stays."""
 
+from typing import cast
+
 import pytest
 
+from nmtkit.inference.document import translate_document
+from nmtkit.inference.translator import Translator
 from tests.unit.documents.office_files import content_of, members_of, opendocument
-from tests.unit.documents.stand_ins import translated
+from tests.unit.documents.stand_ins import StandIn, translated
 
 STYLES = """<style:style style:name="T1" style:family="text"><style:text-properties \
 fo:font-weight="bold"/></style:style><style:style style:name="T2" style:family="text">\
@@ -94,3 +98,12 @@ def test_presentations_are_translated_but_for_their_masters() -> None:
     changed = translated(data, "odp", str.upper).data
     assert content_of(changed, "presentation") == page.replace("one", "ONE")
     assert members_of(changed)["styles.xml"] == members_of(data)["styles.xml"]
+
+
+def test_readings_of_ruby_are_no_part_of_the_text() -> None:
+    base, reading = "<text:ruby-base>word</text:ruby-base>", "<text:ruby-text>kan</text:ruby-text>"
+    data = opendocument(f"<text:p>a <text:ruby>{base}{reading}</text:ruby> b</text:p>")
+    translator = StandIn(str.upper)
+    changed = translate_document(data, "odt", cast(Translator, translator)).data
+    assert translator.texts == [["a word b"]]
+    assert f"{base}{reading}" in content_of(changed)

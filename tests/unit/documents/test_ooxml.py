@@ -242,3 +242,12 @@ def test_a_part_without_a_type_of_its_own_has_that_of_its_extension() -> None:
     types = f'<Types><Default Extension="XML" ContentType="{kind}"/></Types>'
     data = archive({**members, "[Content_Types].xml": types})
     assert run("ONE") in body_of(translated(data, "docx", str.upper).data)
+
+
+def test_readings_of_ruby_are_no_part_of_the_text() -> None:
+    reading = f"<w:rt>{run('kan')}</w:rt>"
+    ruby = f"<w:r><w:ruby><w:rubyPr/>{reading}<w:rubyBase>{run('word')}</w:rubyBase></w:ruby></w:r>"
+    data, translator = word(f"<w:p>{run('a ')}{ruby}{run(' b')}</w:p>"), StandIn(str.upper)
+    result = translate_document(data, "docx", cast(Translator, translator))
+    assert translator.texts == [["a word b"]]
+    assert ruby in body_of(result.data)

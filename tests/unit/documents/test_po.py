@@ -311,3 +311,20 @@ def test_arguments_are_numbered_where_the_language_can_read_it(flag: str, expect
 def test_a_compiled_catalog_is_refused_with_the_tool_that_reads_it(magic: int) -> None:
     with pytest.raises(DataError, match="msgunfmt"):
         translated(magic.to_bytes(4, "little") + bytes(24), "po")
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("Click <0>here</0> or <1/> there", "CLICK <0>HERE</0> OR <1/> THERE"),
+        ("{n, plural, other {<0># file</0>}}", "{n, plural, other {<0># FILE</0>}}"),
+        ("a <5> b</0>", "A <5> B</0>"),
+        ("%<count>d items for %<price>.2f", "%<count>d ITEMS FOR %<price>.2f"),
+        ("in <b>%<dir>s</b> 50%<i>off</i>", "IN <b>%<dir>s</b> 50%<i>OFF</i>"),
+        ("%<name> <br> it is", "%<name> <br> IT IS"),
+    ],
+)
+def test_numbered_tags_and_named_arguments_come_back(source: str, target: str) -> None:
+    """React has tags that are numbers, and Ruby arguments whose names look like tags."""
+    changed = translated(f'msgid "{source}"\nmsgstr ""\n', "po", str.upper, reviewed=True)
+    assert changed.data.decode() == f'msgid "{source}"\nmsgstr "{target}"\n'

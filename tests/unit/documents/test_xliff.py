@@ -391,3 +391,19 @@ def test_other_languages_are_reported_once(names: str) -> None:
         (line, "the source language is fr-FR, but the model translates from en"),
         (line, "the target language is de, but the model translates into fr"),
     ]
+
+
+@pytest.mark.parametrize("tag", ['<mrk mtype="term">', '<mrk id="m" type="comment" value="x">'])
+def test_a_mark_within_a_sentence_ends_none(tag: str) -> None:
+    translator = StandIn(copied)
+    unit = f"<trans-unit><source>The {tag}red</mrk> house</source></trans-unit>"
+    data = f'<xliff version="1.2"><file><body>{unit}</body></file></xliff>'.encode()
+    translate_document(data, "xliff", translator)  # type: ignore[arg-type]
+    assert translator.texts == [["The red house"]]
+
+
+def test_escaped_tags_may_be_numbers() -> None:
+    unit = "<trans-unit><source>Press &lt;0&gt;it&lt;/0&gt; &lt;1/&gt;</source></trans-unit>"
+    data = f'<xliff version="1.2"><file><body>{unit}</body></file></xliff>'
+    changed = translated(data, "xliff", str.upper).data.decode()
+    assert ">PRESS &lt;0&gt;IT&lt;/0&gt; &lt;1/&gt;</target>" in changed

@@ -167,3 +167,11 @@ def test_a_binary_workbook_is_no_workbook_of_this_kind() -> None:
     changed = archive({**members_of(data), "[Content_Types].xml": types})
     with pytest.raises(DataError, match="x: is a zip archive of another kind, not xlsx"):
         translated(changed, "xlsx", copied, name="x")
+
+
+def test_an_escaped_notation_is_kept_whole() -> None:
+    translator = StandIn(str.upper)
+    data = workbook(["<t>One_x005F_x000D_two</t>"])
+    result = translate_document(data, "xlsx", cast(Translator, translator))
+    assert strings_of(result.data) == ["<t>ONE_x005F_x000D_TWO</t>"]
+    assert translator.texts == [["One", "two"]]
