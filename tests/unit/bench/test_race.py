@@ -1,6 +1,7 @@
 """Texts, commands and the choice of settings of the race against the clock."""
 
 import json
+import re
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from plotting import Panel, figure_of
 from race import Entry, PlannedNmtkit, Result, Row, Setting, best_of, main, panels_of
 from race_systems import MarianRecurrent
 from systems import Data, Task
-from timing import BenchError, CommandCost, Spread
+from timing import ROOT, BenchError, CommandCost, Spread
 
 
 @pytest.fixture
@@ -88,6 +89,45 @@ def test_figures_are_read_again(tmp_path: Path, capsys: pytest.CaptureFixture[st
     )
     with pytest.raises(BenchError, match="not figures of a race"):
         race.read_rows([output])
+
+
+TEXTS = {
+    "multi30k en-fr": "Multi30k English–French",
+    "de en-de": "help pages English–German",
+    "ja en-ja": "help pages English–Japanese",
+    "laws en-fr": "laws English–French",
+}
+"""Texts of the measured races, as the documents call them."""
+
+
+def name_in_documents(system: str) -> str:
+    """Return a system's name without its version, as the documents have it."""
+    if system.startswith("nmtkit --time"):
+        return "nmtkit, *slower*" if "slower" in system else "nmtkit"
+    return re.sub(r" [\d.]+,", ",", system).removesuffix(" without input feeding")
+
+
+def test_the_table_in_the_documents_has_the_figures_that_were_measured() -> None:
+    rows = race.read_rows(sorted((ROOT / "bench").glob("race_*.json")))
+    measured = {
+        (TEXTS[row.text], name_in_documents(row.system), f"{row.minutes:g}"): (
+            f"{row.bleu:.1f} / {row.chrf:.1f}"
+        )
+        for row in rows
+    }
+    assert len(measured) == len(rows) > 40  # one setting of each system at each time
+    page = (ROOT / "docs/explanation/training-time.md").read_text(encoding="utf-8")
+    table = page.split("\nBLEU / chrF after so many minutes:\n\n")[1].split("\n\n")[0]
+    head, _, *lines = (
+        [cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()
+    )
+    documented: dict[tuple[str, str, str], str] = {}
+    text = ""
+    for cells in lines:
+        text = cells[0] or text
+        figures = zip(head[2:], cells[2:], strict=True)
+        documented |= {(text, cells[1], minutes): figure for minutes, figure in figures if figure}
+    assert documented == measured
 
 
 def test_a_system_has_the_same_style_in_all_panels() -> None:
