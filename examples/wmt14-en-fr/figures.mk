@@ -14,7 +14,7 @@ rnnphrase := phrases/phrase-rnn.$(first)
 paper_tables := $(shell sed -n 's/^key = "\(.*\)"/\1/p' $(here)/published.toml)
 seeds_of   = $(foreach s,$1,$(if $(SEEDS_$s),--seeds-of $s='$(SEEDS_$s)'))
 tabulate   = $(here)/tables.py --work $(WORK) --systems '$1' --seeds '$(SEEDS)' $(call seeds_of,$1) \
-             --beam $(BEAM) --params $(PARAMS) --size $(SIZE) $(if $(DOMAIN),--domain $(DOMAIN)) $(UPDATES:%=--updates %) $(reasons) $(if $2,--table $2)
+             --beam $(BEAM) --params $(PARAMS) --size $(SIZE) $(if $(DOMAIN),--domain $(DOMAIN)) $(UPDATES:%=--updates %) $(if $(filter made-up,$(MOSES_OUTPUT)),--made-up-moses) $(reasons) $(if $2,--table $2)
 # What the tables are made of, besides the evaluations.
 tables_by := $(addprefix $(here)/,published.toml tables.py cells.py orders.py)
 # The files are known before the environment exists, so that make -n works.

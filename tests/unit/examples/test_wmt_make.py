@@ -452,8 +452,10 @@ def test_pages_say_their_parameters_and_whether_words_may_be_unknown(
     unknown: dict[bool | None, list[str]] = {True: [], False: [], None: []}
     for title, command in said.items():
         assert (f"Parameters: params.{params}." in command) == ("BLEU of Moses" not in title)
-        may = {"Unknown words may be chosen.": True, "Unknown words are never chosen.": False}
-        (allowed,) = [value for text, value in may.items() if text in command] or [None]
+        may, never = (
+            f"Unknown words {verb} chosen." in command for verb in ("may be", "are never")
+        )
+        allowed = may if may or never else None
         unknown[allowed].append(title)
     workshop = ("Cho et al. 2014b", "Pouget-Abadie")
     assert len(unknown[False]) == 6 and all(title.startswith(workshop) for title in unknown[False])
@@ -575,6 +577,32 @@ def test_moses_output_is_rescored_tuned_and_reported(finished: Run, tmp_path: Pa
     text = (run.work / "results/tables.md").read_text()
     assert "| oracle (paper: about 45) | 45 | 1.00 |" in text
     assert "RNN (paper: dev 31.2, test 33.87): needs the decoder of Moses: set MOSES." in text
+
+
+def test_with_a_made_up_moses_every_table_and_figure_is_there(
+    finished: Run, tmp_path: Path
+) -> None:
+    run = Run(tmp_path, finished)
+    status, output = run.make("-j2", "MOSES_OUTPUT=made-up")
+    assert status == 0, output
+    text = (run.work / "results.md").read_text()
+    assert "Left out" not in text and "None of its systems was run" not in text
+    assert "of Moses are made up" in text
+    titles = {table["key"]: table["title"] for table in cells.published()}
+    for paper, names in PAPERS.items():
+        for name in (f"{paper}-{name}" for name in names.split()):
+            if name in titles:
+                assert f"## {titles[name]}\n\n| " in text
+            elif name not in ("cho-phrases-table-2", "cho-phrases-table-3"):  # of figure 3
+                assert (run.work / "results" / f"{name}.md").read_text() in text.replace(
+                    "](results/", "]("
+                )
+
+
+def test_a_made_up_moses_is_refused_where_figures_mean_something(tmp_path: Path) -> None:
+    for size in ("night", "paper"):
+        status, output = Run(tmp_path).make("-n", "MOSES_OUTPUT=made-up", "DOMAIN=", size=size)
+        assert status != 0 and f"SIZE=smoke and mini, not of {size}" in output
 
 
 def test_the_shortlist_of_phrases_counts_the_corpus_and_not_the_table(
