@@ -130,6 +130,22 @@ def test_the_table_in_the_documents_has_the_figures_that_were_measured() -> None
     assert documented == measured
 
 
+def test_the_tutorial_has_the_figures_of_the_race() -> None:
+    rows = race.read_rows(sorted((ROOT / "bench").glob("race_*.json")))
+    page = (ROOT / "docs/tutorials/own-bitext.md").read_text(encoding="utf-8")
+    table = page.split("\n| corpus | pairs | after 5 minutes | after 20 |\n")[1].split("\n\n")[0]
+    _, *lines = ([cell.strip() for cell in line.split("|")[3:5]] for line in table.splitlines())
+    names = ["multi30k en-fr", "de en-de", "ja en-ja", "laws en-fr"]
+    for name, cells in zip(names, lines, strict=True):
+        for minutes, cell in zip((5, 20), cells, strict=True):
+            found = [
+                row
+                for row in rows
+                if (row.text, row.minutes) == (name, minutes) and row.system.startswith("nmtkit")
+            ]
+            assert cell in [f"{row.bleu:.1f} / {row.chrf:.1f}" for row in found]
+
+
 def test_a_system_has_the_same_style_in_all_panels() -> None:
     points = [(2.0, Spread.of([1.0])), (40.0, Spread.of([2.0]))]
     panels = [
