@@ -31,6 +31,7 @@ class Choice:
     updates: to which all trainings were cut, for a test; empty: they were not.
     reasons: why a system was not run; a system without a reason was deselected by the user.
     table: key of the only table to make; empty: all.
+    made_up_moses: the output of Moses was not made by Moses.
     """
 
     work: Path
@@ -44,6 +45,7 @@ class Choice:
     orders: bool = False
     updates: str = ""
     seeds_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    made_up_moses: bool = False
 
 
 @dataclass(frozen=True)

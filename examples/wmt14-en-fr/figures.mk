@@ -14,7 +14,7 @@ rnnphrase := phrases/phrase-rnn.$(first)
 paper_tables := $(shell sed -n 's/^key = "\(.*\)"/\1/p' $(here)/published.toml)
 seeds_of   = $(foreach s,$1,$(if $(SEEDS_$s),--seeds-of $s='$(SEEDS_$s)'))
 tabulate   = $(here)/tables.py --work $(WORK) --systems '$1' --seeds '$(SEEDS)' $(call seeds_of,$1) \
-             --beam $(BEAM) --params $(PARAMS) --size $(SIZE) $(if $(DOMAIN),--domain $(DOMAIN)) $(UPDATES:%=--updates %) $(reasons) $(if $2,--table $2)
+             --beam $(BEAM) --params $(PARAMS) --size $(SIZE) $(if $(DOMAIN),--domain $(DOMAIN)) $(UPDATES:%=--updates %) $(if $(filter made-up,$(MOSES_OUTPUT)),--made-up-moses) $(reasons) $(if $2,--table $2)
 # What the tables are made of, besides the evaluations.
 tables_by := $(addprefix $(here)/,published.toml tables.py cells.py orders.py)
 # The files are known before the environment exists, so that make -n works.
@@ -51,7 +51,16 @@ available  = $(strip $(foreach f,$1,$(if $(call used,$f),$f)))
 panels     = $(call available,$(or $($1_panels),$1))
 all_panels = $(foreach f,$(curve_figures),$(or $($f_panels),$f))
 
-heading    = printf '\#\#\# %s\n' $(call quoted,$($1_title))
+# What a page is made of, but for Moses's own translations; those of it that are translations; and what
+# it says of them, as the tables do.
+of_models  = $(filter-out smt/baseline/%,$(foreach p,$(or $($1_panels),$1),\
+               $(foreach f,$(call used,$p),$(word 3,$(call from,$f)))))
+translated = $(filter %.hyp %.seg,$(call of_models,$1))
+with_unk   = $(filter-out %.no-unk.hyp %.seg,$(call translated,$1))
+said_of    = Parameters: params.$(PARAMS).$(if $(call translated,$1), Unknown words $(if \
+               $(call with_unk,$1),may be,are never) chosen.)
+heading    = printf '\#\#\# %s\n' $(call quoted,$($1_title)) $(if $(call of_models,$1),\
+               && printf '\n%s\n' $(call quoted,$(call said_of,$1)))
 quoted     = '$(subst ','\'',$1)'
 # Text without Moses's escapes.
 plain      = $(PYTHON) -c 'import html, sys; sys.stdout.writelines(map(html.unescape, sys.stdin))'

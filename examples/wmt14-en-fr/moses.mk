@@ -29,6 +29,14 @@ reasons     := $(if $(smt_systems),,$(foreach s,moses cslm-rescoring rescoring r
 
 ifneq ($(MOSES_OUTPUT),)
 $(if $(MOSES),$(error MOSES trains a system and MOSES_OUTPUT is one that exists: set only one of them))
+endif
+ifeq ($(MOSES_OUTPUT),made-up)
+$(if $(filter smoke mini,$(SIZE)),,$(error MOSES_OUTPUT=made-up tests the plumbing of SIZE=smoke and mini, not of $(SIZE)))
+made_up := $(addprefix $(by_moses)/,phrase-table.gz moses.tuned.ini \
+             $(foreach set,dev test,$(addprefix $(set).,1000best.gz tok.en tok.fr)))
+$(made_up) &: $(P_rnn)/manifest.json $(here)/mini/moses.py
+	$(PYTHON) $(here)/mini/moses.py $(P_rnn) --output $(by_moses)
+else ifneq ($(MOSES_OUTPUT),)
 moses_file      = $(or $(firstword $(wildcard $(MOSES_OUTPUT)/$1 $(MOSES_OUTPUT)/*/$1)),\
                $(error MOSES_OUTPUT=$(MOSES_OUTPUT) has no $1, neither in it nor in a subfolder))
 named_dev  = $(MOSES_DEV)

@@ -132,7 +132,8 @@ EXTRA        ?=
 MOSES        ?=
 FAST_ALIGN   ?=
 # Or the output of Moses: phrase-table.gz, {dev,test}.1000best.gz, moses.tuned.ini, {dev,test}.tok.{en,fr}
-# in this folder or where moses.mk looks; names of the sets.
+# in this folder or where moses.mk looks; names of the sets. With SIZE=smoke and mini also `made-up`: files
+# of this form that mean nothing (mini/moses.py), so that every table and figure is there without Moses.
 MOSES_OUTPUT ?=
 MOSES_DEV    ?= dev
 MOSES_TEST   ?= test

@@ -273,6 +273,11 @@ def head(size: str, choice: Choice) -> str:
         text += f"\n{PLUMBING.format(size, f'{choice.updates} updates each')}\n"
     elif size in SIZES:
         text += f"\n{SIZES[size]}\n"
+    if choice.made_up_moses:
+        text += (
+            "\nThe lists and the phrase table of Moses are made up from the references "
+            "(mini/moses.py).\n"
+        )
     if choice.domain:
         text += (
             "\nThe main test set, *domain*, was held out of the training text, and nothing equal "
@@ -311,6 +316,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--size", default="paper", metavar="SIZE")
     parser.add_argument("--updates", default="", metavar="N", help="trainings were cut to so many")
     parser.add_argument("--domain", metavar="PAIRS", help="a test set of so many was held out")
+    parser.add_argument("--made-up-moses", action="store_true", help="no Moses was run")
     parser.add_argument("--reason", action="append", default=[], metavar="SYSTEM=TEXT")
     keys = [table["key"] for table in published()]
     parser.add_argument("--table", default="", choices=keys, metavar="KEY")
@@ -332,6 +338,7 @@ def main(arguments: list[str] | None = None) -> int:
         options.table,
         domain=bool(options.domain),
         updates=options.updates,
+        made_up_moses=options.made_up_moses,
         seeds_of=seeds_of,
         orders=options.size in orders.SIZES and not options.table,
     )

@@ -223,6 +223,21 @@ def test_the_document_has_the_figures_of_the_races_and_no_others() -> None:
     assert len(said) == len(measured)
 
 
+def test_the_tutorial_has_the_figures_of_the_race() -> None:
+    page = (ROOT / "docs/tutorials/own-bitext.md").read_text(encoding="utf-8")
+    table = page.split("\n| corpus | pairs | after 5 minutes | after 20 |\n")[1].split("\n\n")[0]
+    _, *lines = ([cell.strip() for cell in line.split("|")[3:5]] for line in table.splitlines())
+    names = ["multi30k en-fr", "de en-de", "ja en-ja", "laws en-fr"]
+    for name, cells in zip(names, lines, strict=True):
+        for minutes, cell in zip((5, 20), cells, strict=True):
+            found = [
+                row
+                for row in kept_rows()
+                if (row.text, row.minutes) == (name, minutes) and row.system.startswith("nmtkit")
+            ]
+            assert cell in [f"{row.bleu:.1f} / {row.chrf:.1f}" for row in found]
+
+
 def test_figures_of_kept_translations_are_those_of_the_races() -> None:
     rows = {f"{r.text}, {r.minutes:g} min: {r.system}, {r.setting}": r for r in kept_rows()}
     document, compared = DOCUMENT.read_text(), 0

@@ -14,6 +14,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import cells
 import pytest
 
 RECIPE = Path(__file__).resolve().parents[3] / "examples" / "wmt14-en-fr"
@@ -172,10 +173,26 @@ def test_finished_steps_are_not_repeated(finished: Run) -> None:
 
 def test_results_have_every_figure_or_its_reason(finished: Run) -> None:
     text = (finished.work / "results.md").read_text()
-    for name in names_in_help(finished):
-        made = finished.work / "results" / f"{name}.md"
+    variables = finished.make("-p", "-n", "-q")[1]
+    titles = dict(re.findall(r"^(\S+)_title := (.+)$", variables, re.MULTILINE))
+    titles |= {table["key"]: table["title"] for table in cells.published()}
+    names = set(names_in_help(finished)) - {"cho-phrases-table-2", "cho-phrases-table-3"}
+    assert names <= set(titles)  # these two are in the page of figure 3
+    left_out = set()
+    for name in names:
+        made, head = finished.work / "results" / f"{name}.md", f" {titles[name]}\n"
         if made.is_file():
             assert made.read_text().split("\n")[0] in text
+        elif f"\nLeft out: {titles[name]}: needs " in text:
+            assert head not in text
+            left_out.add(name)
+        else:  # a table that is in tables.md
+            section = text.split(f"\n##{head}")[1].split("\n## ")[0]
+            assert "\n| " in section or "- left out: " in section
+    assert left_out == {
+        "cho-properties-figure-5",
+        *(f"cho-phrases-figure-{number}" for number in (3, 4, 5)),
+    }
     assert "Left out: Cho et al. 2014b, figure 5: BLEU of Moses by length" in text
     pictures = re.findall(r"^!\[.*\]\((.*)\)$", text, re.MULTILINE)
     assert len(pictures) > 10
@@ -421,6 +438,32 @@ def test_every_table_and_figure_of_the_papers_is_a_target(tmp_path: Path) -> Non
         assert any(line.endswith(f".part {page}") for line in lines)
 
 
+@pytest.mark.parametrize("params", ["last", "best"])
+def test_pages_say_their_parameters_and_whether_words_may_be_unknown(
+    tmp_path: Path, params: str
+) -> None:
+    """As the tables do. Moses alone has no such parameters, and the other pages no translations."""
+    moses = [*moses_settings(tmp_path / "moses"), f"PARAMS={params}"]
+    names = [f"{paper}-{name}" for paper, names in PAPERS.items() for name in names.split()]
+    lines = commands(Run(tmp_path), *names, *moses, size="paper")
+    heads = [line for line in lines if "printf '### %s" in line]
+    said = dict(re.findall(r"printf '### %s.n' '([^:]+:[^']+)'(.*)", "\n".join(heads)))
+    assert len(said) == len(heads) == 17
+    unknown: dict[bool | None, list[str]] = {True: [], False: [], None: []}
+    for title, command in said.items():
+        assert (f"Parameters: params.{params}." in command) == ("BLEU of Moses" not in title)
+        may, never = (
+            f"Unknown words {verb} chosen." in command for verb in ("may be", "are never")
+        )
+        allowed = may if may or never else None
+        unknown[allowed].append(title)
+    workshop = ("Cho et al. 2014b", "Pouget-Abadie")
+    assert len(unknown[False]) == 6 and all(title.startswith(workshop) for title in unknown[False])
+    assert len(unknown[True]) == 5
+    assert not any(title.startswith(workshop) for title in unknown[True])
+    assert not any("table" in title and "figure" not in title for title in unknown[None])
+
+
 def test_a_figure_whose_systems_are_not_run_gives_the_reason(tmp_path: Path) -> None:
     run = Run(tmp_path)
     status, output = run.make("cho-properties-figure-5")
@@ -534,6 +577,32 @@ def test_moses_output_is_rescored_tuned_and_reported(finished: Run, tmp_path: Pa
     text = (run.work / "results/tables.md").read_text()
     assert "| oracle (paper: about 45) | 45 | 1.00 |" in text
     assert "RNN (paper: dev 31.2, test 33.87): needs the decoder of Moses: set MOSES." in text
+
+
+def test_with_a_made_up_moses_every_table_and_figure_is_there(
+    finished: Run, tmp_path: Path
+) -> None:
+    run = Run(tmp_path, finished)
+    status, output = run.make("-j2", "MOSES_OUTPUT=made-up")
+    assert status == 0, output
+    text = (run.work / "results.md").read_text()
+    assert "Left out" not in text and "None of its systems was run" not in text
+    assert "of Moses are made up" in text
+    titles = {table["key"]: table["title"] for table in cells.published()}
+    for paper, names in PAPERS.items():
+        for name in (f"{paper}-{name}" for name in names.split()):
+            if name in titles:
+                assert f"## {titles[name]}\n\n| " in text
+            elif name not in ("cho-phrases-table-2", "cho-phrases-table-3"):  # of figure 3
+                assert (run.work / "results" / f"{name}.md").read_text() in text.replace(
+                    "](results/", "]("
+                )
+
+
+def test_a_made_up_moses_is_refused_where_figures_mean_something(tmp_path: Path) -> None:
+    for size in ("night", "paper"):
+        status, output = Run(tmp_path).make("-n", "MOSES_OUTPUT=made-up", "DOMAIN=", size=size)
+        assert status != 0 and f"SIZE=smoke and mini, not of {size}" in output
 
 
 def test_the_shortlist_of_phrases_counts_the_corpus_and_not_the_table(
