@@ -120,6 +120,17 @@ class Batches:
         pairs = (end - pool.start) * used / total
         self._pool_share = pairs / self._epoch_size(pool.epoch)
 
+    def find_progress(self) -> None:
+        """Let `progress` count the used batches of the pool also before another one is read.
+
+        A position that was set holds their number, but not what share of the epoch they make.
+        """
+        pool = self.position
+        if pool.used:
+            pairs, end = self._read_pool(pool)
+            total = len(self._cut_batches(self._content(pool, pairs, end), pool))
+            self._advance(pool, end, pool.used, total)
+
     def _refuses(self, pool: Pool, rows: Ids) -> bool:
         """Return whether the mean target length of a batch is not allowed."""
         if self.allows is None:

@@ -113,9 +113,11 @@ def atomic_folder(path: str | Path, replace: bool = True) -> Iterator[Path]:
 
     :param replace: replace an existing folder of that name without a check; `output_folder` checks
         it. An empty folder is always replaced.
-    :raises OutputError: the folder cannot be written, or exists and is not to be replaced.
+    :raises OutputError: the folder cannot be written, exists and is not to be replaced, or is a
+        mounted disk.
     """
     target = _resolve(path)
+    _refuse_mounted(path, target)
     remove_leftovers(target)
     hidden, descriptor = _create_folder(path, target)
     try:
@@ -127,6 +129,8 @@ def atomic_folder(path: str | Path, replace: bool = True) -> Iterator[Path]:
         if isinstance(error, OutputError):  # for a file in the folder, with its hidden path
             raise OutputError(str(error).replace(str(hidden), str(path))) from error
         if isinstance(error, OSError) and _is_of_output(error, hidden, target):
+            if error.errno == errno.EBUSY:
+                raise _mounted_disk(path) from error
             raise OutputError(f"{path}: cannot be written: {error.strerror}") from error
         raise
     finally:
@@ -172,13 +176,16 @@ def remove_folder(folder: Path) -> Path | None:
 
     :return: the leftover, if the folder has lost its name, but part of it cannot be removed.
     :raises OSError: it cannot be removed.
+    :raises OutputError: it is a mounted disk, whose files stay.
     """
     target = folder.resolve()
     hidden = hidden_name(target)
     try:
         os.replace(target, hidden)
-    except OSError:  # a mounted disk, or the parent folder cannot be written
-        shutil.rmtree(target)
+    except OSError as error:
+        if error.errno == errno.EBUSY:  # what is in it could be removed, but not the folder
+            raise _mounted_disk(folder) from error
+        shutil.rmtree(target)  # the parent folder cannot be written
         return None
     sync_folder(target.parent)
     shutil.rmtree(hidden, ignore_errors=True)
@@ -188,9 +195,11 @@ def remove_folder(folder: Path) -> Path | None:
 def check_can_make(folder: str | Path) -> None:
     """Make and remove a folder beside one that will be written, or beside its missing parent.
 
-    :raises OutputError: it cannot be made, or the folder is around the current one.
+    :raises OutputError: it cannot be made, or the folder is around the current one, or a mounted
+        disk.
     """
     target = _resolve_folder(folder)
+    _refuse_mounted(folder, target)
     missing = [path for path in (target, *target.parents) if not path.exists()]
     hidden = hidden_name(missing[-1] if missing else target)
     try:
@@ -233,6 +242,22 @@ def _resolve_folder(path: str | Path) -> Path:
             " name"
         )
     return target
+
+
+def _refuse_mounted(path: str | Path, target: Path) -> None:
+    """Raise OutputError if a folder is a mounted disk, before there is work to lose.
+
+    Python finds no folder that is mounted from the same disk; renaming finds it at the end.
+    """
+    if os.path.ismount(target):
+        raise _mounted_disk(path)
+
+
+def _mounted_disk(path: str | Path) -> OutputError:
+    return OutputError(
+        f"{path}: is a mounted disk or volume, which cannot be replaced as a whole; give a folder"
+        " in it"
+    )
 
 
 def _check_file(path: str | Path, force: bool) -> Path:

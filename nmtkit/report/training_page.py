@@ -42,6 +42,7 @@ GENERATOR = '<meta name="generator" content="nmtkit train">'
 """Mark of a page that a later training may replace."""
 
 MARK_BYTES = 2000  # the mark stands within them
+PAGE_SUFFIXES = (".html", ".htm")
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
 
 
@@ -55,7 +56,8 @@ class TrainingPage:
     :param path: the page.
     :param model: folder that the training makes, in which the page may be; if it is given, any
         other folder of the page must be there already.
-    :raises OutputError: another file is there, or the folder of the page is missing.
+    :raises OutputError: another file is there, the folder of the page is missing, or the page would
+        have the name of one of the model's files.
     """
 
     def __init__(self, path: Path, model: Path | None = None) -> None:
@@ -65,13 +67,23 @@ class TrainingPage:
         self._plan: Sequence[str] = ()
         self._state: State = "running"
         self._failed = False
-        if path.exists() and not _is_training_page(path):
+        self._refuse_other_file()
+        target = path.resolve()
+        in_model = model is not None and target.parent == model.resolve()
+        if in_model and target.suffix.lower() not in PAGE_SUFFIXES:
             raise OutputError(
-                f"{path}: exists already and is no page of 'nmtkit train'; give another file"
+                f"{path}: a page in the model folder needs a name that ends in .html, as no other"
+                " file there has"
             )
-        folder = path.resolve().parent
-        if model is not None and not folder.is_dir() and folder != model.resolve():
+        if model is not None and not target.parent.is_dir() and not in_model:
             raise OutputError(f"{path}: its folder does not exist; make it first")
+
+    def _refuse_other_file(self) -> None:
+        """Raise OutputError if a file that is no page of a training has the page's name."""
+        if self.path.exists() and not _is_training_page(self.path):
+            raise OutputError(
+                f"{self.path}: exists already and is no page of 'nmtkit train'; give another file"
+            )
 
     def start(self, folder: Path, config: Config, plan: Sequence[str] = ()) -> None:
         """Write the page without curves.
@@ -116,6 +128,7 @@ class TrainingPage:
         page = render_training_page(
             folder.name, config, curve, self._samples, self._state, self._plan
         )
+        self._refuse_other_file()  # it may have been made since the last time
         with open_output(self.path, force=True) as file:
             file.write(page)
 

@@ -342,6 +342,12 @@ def resumable_checkpoints(folder: Path) -> list[Path]:
     return _checkpoints_of(folder, CheckpointKind.VALIDATED, CheckpointKind.INTERRUPTED)
 
 
+def is_interrupted(folder: Path) -> bool:
+    """Return whether the newest checkpoint was saved without a validation."""
+    newest = resumable_checkpoints(folder)[-1:]
+    return any(path.suffix == CheckpointKind.INTERRUPTED.value for path in newest)
+
+
 def steady_checkpoint(folder: Path) -> Path | None:
     """Return the checkpoint that was saved before the learning rate cooled down, or None."""
     return next(reversed(_checkpoints_of(folder, CheckpointKind.STEADY)), None)

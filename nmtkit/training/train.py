@@ -23,7 +23,7 @@ from nmtkit.config import Config
 from nmtkit.config_io import override_strings
 from nmtkit.data.corpus import Corpus
 from nmtkit.data.manifest import corpus_segments, read_manifest
-from nmtkit.errors import ConfigError, NmtkitError, OutputError, counted
+from nmtkit.errors import ConfigError, ModelError, NmtkitError, OutputError, counted
 from nmtkit.io.atomic import remove_folder
 from nmtkit.io.parameters import copy_parameters, read_metadata
 from nmtkit.model_folder import (
@@ -228,6 +228,8 @@ def _run(trainer: Trainer, start: InformedStart, config: Config, opened: Trainin
             _record_settings(folder, config, trainer.finished())
             trainer.record_schedule = functools.partial(_record_schedule, folder, config)
         if trainer.finished():
+            trainer.finish()
+            _check_success(trainer)
             log.info(
                 "%s: training is finished after %s; raise %s to train further",
                 folder,
@@ -246,7 +248,19 @@ def _run(trainer: Trainer, start: InformedStart, config: Config, opened: Trainin
             else "nothing was saved before; mend this, and the same command starts again"
         )
         raise OutputError(f"{error}; {saved}") from error
+    _check_success(trainer)
     log.info("%s: finished after %s", folder, counted(trainer.progress.updates, "update"))
+
+
+def _check_success(trainer: Trainer) -> None:
+    """Raise ModelError if a training has ended without a model that can be used."""
+    progress = trainer.progress
+    if progress.best_cost is None or not math.isfinite(progress.best_cost):
+        raise ModelError(
+            f"{trainer.folder}: finished after {counted(progress.updates, 'update')}, but the dev"
+            " cost was never finite, so no parameters can be used; train again with a lower"
+            " training.learning_rate or training.clip_norm"
+        )
 
 
 def _record_settings(folder: Path, config: Config, is_finished: bool) -> None:

@@ -21,6 +21,7 @@ from nmtkit.training.checkpoint import (
     average_with_checkpoints,
     earlier_checksum,
     has_checkpoints,
+    is_interrupted,
     load_checkpoint,
     load_newest_checkpoint,
     remove_later_checkpoints,
@@ -230,6 +231,15 @@ class Trainer:
                 signal = self._stop_signal(update)
                 if signal is not None:
                     self._stop(signal, saved=validation_due)
+
+    def finish(self) -> None:
+        """Validate a training that was interrupted where it now ends, by a limit that was lowered.
+
+        It would have been validated there, had it had this limit before.
+        """
+        if self.process_group.broadcast(lambda: is_interrupted(self.folder)):
+            self.batches.find_progress()
+            self.validate_and_save()
 
     def _count_time(self) -> float:
         """Add the time since the last call to the progress, and return it, in seconds."""

@@ -38,6 +38,11 @@ def check_output(output: Path, model_folder: Path, force: bool) -> None:
         raise OutputError(f"{output}: exists and is not a model folder; give another -o")
     if not force:
         raise OutputError(f"{output}: exists already; use --force to replace it")
+    _refuse_training(output)
+
+
+def _refuse_training(output: Path) -> None:
+    """Raise ModelError if a training runs in the folder that would be replaced."""
     if is_locked(output):
         raise ModelError(f"{output}: a training runs there; wait for it, or give another -o")
 
@@ -112,8 +117,10 @@ def write_adapted(
 
     :param update: number of the update to be written beside the parameters.
     :raises OutputError: it cannot be written.
+    :raises ModelError: a training was started there while the model was adapted.
     """
     files = prepared_files(model_folder, model.config.text, ("src", "tgt"))
     with output_folder(output, "config.toml", "model folder", force) as hidden:
         write_model_files(hidden, files, model.config, provenance)
         save_parameters(hidden / BEST_PARAMETERS, parameters, update)
+        _refuse_training(output)

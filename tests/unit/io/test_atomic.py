@@ -1,6 +1,7 @@
 """Outputs appear complete or not at all, and there is one atomic writer."""
 
 import ast
+import errno
 import os
 from pathlib import Path
 from typing import Any
@@ -256,6 +257,37 @@ def test_a_removed_folder_is_whole_or_hidden(tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
     assert remove_folder(tmp_path / "model") is None
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_mounted_disk_is_refused_before_any_work(tmp_path, monkeypatch):
+    """As the folder `/model` of a container often is."""
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "link").symlink_to("disk")
+    monkeypatch.setattr("os.path.ismount", lambda path: Path(path) == tmp_path / "disk")
+    for name in ("disk", "link"):
+        with pytest.raises(OutputError, match=f"{name}: is a mounted disk.*give a folder in it"):
+            check_can_make(tmp_path / name)
+        with pytest.raises(OutputError, match="is a mounted disk"):
+            with output_folder(tmp_path / name, "mark.json", "report"):
+                pytest.fail("the work has begun")
+    check_can_make(tmp_path / "disk" / "model")
+    write(tmp_path / "disk" / "model", "1")
+
+
+def test_a_mounted_disk_that_was_not_recognised_keeps_its_files(tmp_path, monkeypatch):
+    """A folder that is mounted from the same disk is only noticed when it is renamed."""
+    write(tmp_path / "disk", "1")
+
+    def busy(*paths: Any) -> None:
+        raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), *map(str, paths))
+
+    monkeypatch.setattr("nmtkit.io.atomic.os.replace", busy)
+    with pytest.raises(OutputError, match="is a mounted disk"):
+        remove_folder(tmp_path / "disk")
+    with pytest.raises(OutputError, match="is a mounted disk"):
+        write(tmp_path / "disk", "2", force=True)
+    assert (tmp_path / "disk" / "mark.json").read_text() == "1"
+    assert list(tmp_path.iterdir()) == [tmp_path / "disk"]
 
 
 def test_an_error_names_the_final_path_of_a_file(tmp_path):

@@ -116,6 +116,28 @@ def test_the_folder_of_a_page_must_be_there_or_be_the_models(tmp_path):
     TrainingPage(tmp_path / "model" / "page.html", tmp_path / "model")
 
 
+def test_a_page_does_not_take_the_place_of_a_file_of_the_model(tmp_path):
+    model = tmp_path / "model"
+    (tmp_path / "link").symlink_to(model)
+    for name in ("config.toml", "metrics.jsonl", "params.best.safetensors", ".lock", "checkpoints"):
+        for folder in (model, tmp_path / "link"):
+            with pytest.raises(OutputError, match="needs a name that ends in .html"):
+                TrainingPage(folder / name, model)
+        TrainingPage(tmp_path / name, model)  # elsewhere it may have any name
+    TrainingPage(model / "PAGE.HTML", model)
+
+
+def test_a_file_that_takes_the_place_of_a_page_is_kept(tmp_path, caplog):
+    path = tmp_path / "page.html"
+    page = TrainingPage(path)
+    page.start(tmp_path / "model", config())
+    path.write_text("mine")
+    page.metrics_written()
+    page.finish(interrupted=False)
+    assert path.read_text() == "mine"
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+
+
 def test_a_page_that_cannot_be_written_is_reported_once(tmp_path, caplog):
     page = TrainingPage(tmp_path / "folder" / "page.html")
     with pytest.raises(OutputError):

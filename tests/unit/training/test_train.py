@@ -36,6 +36,7 @@ from nmtkit.training.metrics_logger import MetricsLogger
 from nmtkit.training.settings import describe_settings, make_config
 from nmtkit.training.train import train
 from nmtkit.training.trainer import Trainer
+from nmtkit.training.validation import Validation
 from tests.full_disk import full_disk
 from tests.training_metrics import metrics
 
@@ -451,6 +452,15 @@ def test_a_gradient_that_is_not_finite_is_explained(run):
         run("model", *wild, "training.warmup=0", "training.cooldown=0", "model.dropout=0")
 
 
+@pytest.mark.parametrize("cost", [math.nan, math.inf])
+def test_a_training_without_a_model_that_can_be_used_is_no_success(run, monkeypatch, cost):
+    diverged = Validation(cost, cost, None)
+    monkeypatch.setattr("nmtkit.training.validation.validate", lambda *_, **__: diverged)
+    for _ in range(2):  # the second time it is finished already
+        with pytest.raises(ModelError, match="after 2 updates, but the dev cost was never finite"):
+            run("model", "training.max_updates=2", "training.cooldown=0")
+
+
 MISSPELT = '{"format": 1, "text": {"subword": 1}}'
 
 
@@ -611,6 +621,15 @@ def test_a_training_does_not_average_other_checkpoints_than_it_should(run, monke
     assert "00000007.interrupted: cannot be resumed, as checkpoints before it" in caplog.text
     shutil.rmtree(folder / "checkpoints" / "00000007.interrupted.damaged")
     assert_same_training(expected, folder)
+
+
+@pytest.mark.parametrize("limit", ["training.max_updates=7", "training.max_updates=5"])
+def test_a_training_that_ends_where_it_was_interrupted_is_validated_there(run, monkeypatch, limit):
+    expected = run("whole", *AVERAGED, "training.max_updates=7")
+    interrupted(run, monkeypatch)
+    for _ in range(2):  # the second time there is nothing left to do
+        assert_same_training(expected, run("model", *AVERAGED, limit))
+    assert_same_training(run("whole", *AVERAGED), run("model", *AVERAGED))
 
 
 def test_a_checkpoint_under_another_name_is_not_used(run, monkeypatch, caplog):

@@ -3,12 +3,14 @@
 import errno
 import shlex
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
+import torch
 
 from nmtkit.errors import ModelError, NmtkitError, OutputError
-from nmtkit.training.adaptation.folder import adapt_command, check_output
-from nmtkit.training.folder_lock import lock_model_folder
+from nmtkit.training.adaptation.folder import adapt_command, check_output, write_adapted
+from nmtkit.training.folder_lock import LOCK_FILE, lock_model_folder
 
 
 @pytest.fixture
@@ -43,6 +45,29 @@ def test_another_model_is_replaced_only_by_force_and_not_while_it_is_trained(mod
     check_output(model, tmp_path / "old", force=True)
     with lock_model_folder(model), pytest.raises(ModelError, match="a training runs there"):
         check_output(model, tmp_path / "old", force=True)
+
+
+def test_a_training_that_began_during_the_adaptation_is_not_disturbed(model, tmp_path, monkeypatch):
+    monkeypatch.setattr("nmtkit.training.adaptation.folder.prepared_files", Mock())
+    monkeypatch.setattr("nmtkit.training.adaptation.folder.write_model_files", write_config)
+    before = sorted(model.iterdir())
+
+    def write() -> None:
+        parameters = {"b": torch.zeros(1)}
+        write_adapted(model, tmp_path / "old", Mock(), parameters, {}, 1, force=True)
+
+    with lock_model_folder(model):
+        with pytest.raises(ModelError, match="a training runs there"):
+            write()
+        assert sorted(model.iterdir()) == sorted([*before, model / LOCK_FILE])
+    assert list(tmp_path.iterdir()) == [model]
+    write()
+    assert (model / "params.best.safetensors").exists()
+
+
+def write_config(folder: Path, *_: object) -> None:
+    """Write the mark of a model folder in the place of all its files."""
+    (folder / "config.toml").touch()
 
 
 def test_the_old_model_and_folders_around_it_are_refused(model, tmp_path):
