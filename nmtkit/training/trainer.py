@@ -11,26 +11,12 @@ import torch
 from nmtkit.config import TrainingConfig
 from nmtkit.data.batch import Batch
 from nmtkit.data.batching import Batches
-from nmtkit.durations import format_duration
 from nmtkit.errors import ModelError, TrainingInterrupted, counted
-from nmtkit.io.parameters import CorruptFileError, Parameters, parameters_of, write_parameters
+from nmtkit.io.parameters import Parameters, parameters_of
 from nmtkit.models import Model
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
-from nmtkit.training.checkpoint import (
-    CheckpointKind,
-    average_with_checkpoints,
-    earlier_checksum,
-    has_checkpoints,
-    is_interrupted,
-    load_checkpoint,
-    load_newest_checkpoint,
-    remove_later_checkpoints,
-    remove_old_checkpoints,
-    save_checkpoint,
-    set_aside,
-    steady_checkpoint,
-    verify_checkpoint,
-)
+from nmtkit.training.checkpoint import CheckpointKind, has_checkpoints, is_interrupted
+from nmtkit.training.checkpoint_store import CheckpointStore
 from nmtkit.training.curriculum import LengthCurriculum
 from nmtkit.training.early_stopping import update_early_stopping
 from nmtkit.training.gradient import WHOLE_SOFTMAX, Gradient, Update
@@ -38,11 +24,6 @@ from nmtkit.training.metrics_logger import MetricsLogger
 from nmtkit.training.optimizer_state import broadcast_optimizer
 from nmtkit.training.optimizers import learning_rate, make_optimizer, set_learning_rate
 from nmtkit.training.progress import Progress
-from nmtkit.training.resume_checks import (
-    check_best_parameters,
-    check_nothing_to_lose,
-    check_same_data,
-)
 from nmtkit.training.schedule import Schedule
 from nmtkit.training.signals import StopSignals
 from nmtkit.training.stopwatch import Stopwatch
@@ -91,9 +72,11 @@ class Trainer:
         self.folder = folder
         self.metrics_logger = metrics_logger
         self.process_group = process_group
-        self.check_lock = check_lock
         self.stop_signals = StopSignals()
         self.optimizer = make_optimizer(model, config)
+        self.store = CheckpointStore(
+            folder, model, self.optimizer, config, check_lock, metrics_logger.checksum
+        )
         self.gradient = Gradient(model, self.optimizer, config, process_group)
         self.schedule = Schedule.of(config)
         self.time_limit = TimeLimit.of(config)
@@ -125,74 +108,19 @@ class Trainer:
         return True
 
     def _load_newest(self, rewind: bool) -> Progress | None:
-        """Load the newest checkpoint, and compare it with the data and the best parameters."""
-        self.check_lock()
-        progress = load_newest_checkpoint(
-            self.folder, self.model, self.optimizer, self.config.average_checkpoints
-        )
-        if progress is None:
-            check_nothing_to_lose(self.folder)
-            return None
+        """Load the newest checkpoint; see `resume`."""
         prepared = Path(self.batches.corpus.src.stem).parent
-        check_same_data(progress, self.progress, self.folder, prepared)
-        check_best_parameters(self.folder, progress)
-        self._remove_old_checkpoints()  # a process that was killed may have left them
+        progress = self.store.load_newest(self.progress, prepared)
+        if progress is None:
+            return None
         if rewind:
-            progress = self._rewind(progress)
+            progress = self.store.rewind(progress, self.schedule.end)
         return dataclasses.replace(progress, corpus=self.progress.corpus, dev=self.progress.dev)
-
-    def _rewind(self, newest: Progress) -> Progress:
-        """Go back to before the cooldown of a lower time limit; what was best so far stays best.
-
-        The checkpoint of that time is saved anew before those of the cooldown are removed, oldest
-        first, so that a process that is killed in between can do the same again.
-
-        :param newest: progress in the newest checkpoint. If the training would end there or before,
-            nothing is given up.
-        """
-        if 0 < self.schedule.end <= newest.updates:
-            return newest
-        steady = steady_checkpoint(self.folder)
-        if steady is None or newest.updates <= int(steady.stem):
-            return newest
-        try:
-            verify_checkpoint(steady)  # before it takes the place of what is loaded
-        except CorruptFileError as error:
-            log.warning("%s; going on from the end instead", error)
-            set_aside(steady)
-            return newest
-        progress = load_checkpoint(steady, self.model, self.optimizer)
-        self._warn_if_in_vain(newest.seconds - progress.seconds, newest.seconds)
-        kept = ("seconds", "best", "best_cost", "best_parameters", "corpus", "dev")
-        values = {name: getattr(newest, name) for name in kept}
-        kind = CheckpointKind.INTERRUPTED  # it is never averaged
-        average = self.config.average_checkpoints
-        values["earlier"] = earlier_checksum(self.folder, progress.updates, average, kind)
-        progress = dataclasses.replace(progress, stale=0, stale_cost=0, **values)
-        save_checkpoint(self.folder, self.model, self.optimizer, progress, kind)
-        remove_later_checkpoints(self.folder, progress.updates)
-        log.info("going on from update %d, before the cooldown", progress.updates)
-        return progress
-
-    def _warn_if_in_vain(self, again: float, used: float) -> None:
-        """Warn if less time is left than the cooldown took, which is done again.
-
-        :param again: seconds of the cooldown. used: seconds until its end.
-        """
-        left = self.config.time_limit - used
-        if self.config.time_limit and left < again:
-            log.warning(
-                "%s are left to do again what took %s, so the model will hardly be better; give"
-                " more, such as --time %s",
-                format_duration(left),
-                format_duration(again),
-                format_duration(used + 2 * again).replace(" ", ""),
-            )
 
     def save_start(self) -> None:
         """Save a checkpoint before the first update, of parameters that cannot be drawn again."""
         if self.process_group.is_main:
-            self._save_checkpoint(CheckpointKind.INTERRUPTED)
+            self.progress = self.store.save(self.progress, CheckpointKind.INTERRUPTED)
 
     def run(self) -> None:
         """Update, validate and save until a limit or early stopping ends the training.
@@ -267,7 +195,7 @@ class Trainer:
         if self.schedule is old or not self.process_group.is_main:
             return
         if not old.end:
-            self._save_checkpoint(CheckpointKind.STEADY)
+            self.progress = self.store.save(self.progress, CheckpointKind.STEADY)
         self.record_schedule(self.schedule)
 
     def _stop_signal(self, update: Update) -> int | None:
@@ -281,7 +209,7 @@ class Trainer:
     def _stop(self, signal: int, saved: bool) -> None:
         """Save a checkpoint unless this update has one, and raise TrainingInterrupted."""
         if not saved and self.process_group.is_main:
-            self._save_checkpoint(CheckpointKind.INTERRUPTED)
+            self.progress = self.store.save(self.progress, CheckpointKind.INTERRUPTED)
         self.process_group.barrier()  # torchrun kills the other ranks when one has ended
         log.info("saved at update %d; the same command resumes from there", self.progress.updates)
         raise TrainingInterrupted(signal)
@@ -363,37 +291,9 @@ class Trainer:
         is_best = self.progress.stale == 0
         self.metrics_logger.log_validation(self.progress, validation, is_best)
         if self.process_group.is_main:
-            self._save(is_best)
+            self.progress = self.store.save_validated(self.progress, self.averaged, is_best)
         if self.time_limit is not None:
             self.time_limit.costs.add_validation(seconds + self._count_time())
-
-    def _save(self, is_best: bool) -> None:
-        """Write the validated parameters and a checkpoint, and remove old checkpoints."""
-        for name in ("best", "last") if is_best else ("last",):
-            self.check_lock()
-            path = self.folder / f"params.{name}.safetensors"
-            checksum = write_parameters(path, self.averaged, self.progress.updates)
-        if is_best:
-            self.progress = dataclasses.replace(self.progress, best_parameters=checksum)
-        self._save_checkpoint()
-        self.check_lock()
-        self._remove_old_checkpoints()
-
-    def _remove_old_checkpoints(self) -> None:
-        """Remove the checkpoints that are neither kept nor averaged."""
-        keep = max(self.config.keep_checkpoints, self.config.average_checkpoints)
-        remove_old_checkpoints(self.folder, keep)
-
-    def _save_checkpoint(self, kind: CheckpointKind = CheckpointKind.VALIDATED) -> None:
-        """Write a checkpoint, with the checksums of the files that resuming from it relies on."""
-        self.check_lock()
-        average = self.config.average_checkpoints
-        self.progress = dataclasses.replace(
-            self.progress,
-            earlier=earlier_checksum(self.folder, self.progress.updates, average, kind),
-            metrics=self.metrics_logger.checksum(),
-        )
-        save_checkpoint(self.folder, self.model, self.optimizer, self.progress, kind)
 
     def _averaged_parameters(self) -> Parameters:
         """Return the mean of the current parameters and those of the last n - 1 checkpoints.
@@ -405,7 +305,7 @@ class Trainer:
             return current
         mean = {name: torch.empty_like(value) for name, value in current.items()}
         if self.process_group.is_main:
-            mean = average_with_checkpoints(self.folder, current, self.config.average_checkpoints)
+            mean = self.store.average(current)
         self.process_group.broadcast_parameters(mean.values())
         return mean
 

@@ -45,7 +45,7 @@ from nmtkit.errors import NmtkitError  # noqa: E402
 from nmtkit.io.parameters import parameters_of, read_parameters  # noqa: E402
 from nmtkit.io.temporary import remove_leftovers  # noqa: E402
 from nmtkit.model_folder import build_model, read_config, read_vocabularies  # noqa: E402
-from nmtkit.training import checkpoint, trainer  # noqa: E402
+from nmtkit.training import checkpoint, checkpoint_store  # noqa: E402
 from nmtkit.training.checkpoint import load_newest_checkpoint  # noqa: E402
 from nmtkit.training.metrics_logger import MetricsLogger  # noqa: E402
 from nmtkit.training.optimizers import make_optimizer  # noqa: E402
@@ -210,7 +210,7 @@ class TrainingReplay(Replay):
                 signal.raise_signal(signal.SIGTERM)
             log_update(logger, progress, *figures)
 
-        mock.patch.object(trainer, "save_checkpoint", save_and_mark).start()
+        mock.patch.object(checkpoint_store, "save_checkpoint", save_and_mark).start()
         mock.patch.object(MetricsLogger, "log_update", log_and_stop).start()
 
     def check(self, crash: Crash, marks: tuple[str, ...]) -> Iterator[str]:

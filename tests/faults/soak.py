@@ -28,7 +28,7 @@ from nmtkit.inference.ensemble import Ensemble  # noqa: E402
 from nmtkit.inference.translator import Translator  # noqa: E402
 from nmtkit.model_folder import load_model  # noqa: E402
 from nmtkit.text import memo  # noqa: E402
-from nmtkit.training import trainer  # noqa: E402
+from nmtkit.training import checkpoint_store  # noqa: E402
 from nmtkit.training.checkpoint import save_checkpoint  # noqa: E402
 from nmtkit.training.train import train  # noqa: E402
 from tests.faults.kill import SETTINGS, prepare  # noqa: E402
@@ -85,7 +85,7 @@ def train_long(folder: Path, updates: int) -> ResourceUsage:
         return path
 
     prepare(folder / "prepared")
-    with mock.patch.object(trainer, "save_checkpoint", save_and_measure):
+    with mock.patch.object(checkpoint_store, "save_checkpoint", save_and_measure):
         train(
             folder / "prepared",
             folder / "model",

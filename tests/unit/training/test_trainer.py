@@ -511,7 +511,7 @@ def test_death_between_the_best_parameters_and_the_checkpoint(make_trainer, monk
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr("nmtkit.training.trainer.save_checkpoint", die)
+        patch.setattr("nmtkit.training.checkpoint_store.save_checkpoint", die)
         with pytest.raises(Killed):
             stopped.run()
     assert (stopped.folder / "params.best.safetensors").exists()

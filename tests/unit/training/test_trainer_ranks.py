@@ -264,7 +264,7 @@ def test_only_rank_0_writes(make_rank_trainer, run_ranks, monkeypatch, tmp_path)
         with join_process_group("cpu") as process_group:
             if not process_group.is_main:
                 for name in ("save_checkpoint", "write_parameters", "load_newest_checkpoint"):
-                    monkeypatch.setattr(f"nmtkit.training.trainer.{name}", None)
+                    monkeypatch.setattr(f"nmtkit.training.checkpoint_store.{name}", None)
             trainer = make_rank_trainer(
                 process_group, max_updates=4, validate_every=2, average_checkpoints=2
             )
@@ -290,7 +290,7 @@ def test_a_full_disk_on_rank_0_stops_all_ranks(make_rank_trainer, run_ranks, mon
     def task():
         with join_process_group("cpu") as process_group:
             if process_group.is_main:
-                monkeypatch.setattr("nmtkit.training.trainer.save_checkpoint", full)
+                monkeypatch.setattr("nmtkit.training.checkpoint_store.save_checkpoint", full)
             make_rank_trainer(process_group, max_updates=8, validate_every=2).run()
 
     error_0, error_1 = (outcome.error for outcome in run_ranks(2, task))
