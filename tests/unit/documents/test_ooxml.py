@@ -244,10 +244,44 @@ def test_a_part_without_a_type_of_its_own_has_that_of_its_extension() -> None:
     assert run("ONE") in body_of(translated(data, "docx", str.upper).data)
 
 
+RUBY = (
+    f"<w:r><w:rPr><w:b/></w:rPr><w:ruby><w:rubyPr/><w:rt>{run('kan')}</w:rt>"
+    "<w:rubyBase>{}</w:rubyBase></w:ruby></w:r>"
+)
+
+
+def test_words_with_a_reading_are_translated_and_the_reading_stays_with_them() -> None:
+    source = run("a ") + RUBY.format(run("red", "u")) + run(" ") + RUBY.format(run("word"))
+    data, translator = word(f"<w:p>{source}{run(' b')}</w:p>"), StandIn(str.upper)
+    changed = body_of(translate_document(data, "docx", cast(Translator, translator)).data)
+    assert translator.texts == [["a red word b"]]
+    expected = run("A ") + RUBY.format(run("RED", "u")) + run(" ") + RUBY.format(run("WORD"))
+    assert changed == f"<w:p>{expected}{run(' B')}</w:p>"
+
+
 def test_readings_of_ruby_are_no_part_of_the_text() -> None:
-    reading = f"<w:rt>{run('kan')}</w:rt>"
-    ruby = f"<w:r><w:ruby><w:rubyPr/>{reading}<w:rubyBase>{run('word')}</w:rubyBase></w:ruby></w:r>"
-    data, translator = word(f"<w:p>{run('a ')}{ruby}{run(' b')}</w:p>"), StandIn(str.upper)
-    result = translate_document(data, "docx", cast(Translator, translator))
-    assert translator.texts == [["a word b"]]
-    assert ruby in body_of(result.data)
+    field = f'<w:fldSimple w:instr=" REF x "><w:r/>{RUBY.format(run("word"))}</w:fldSimple>'
+    for ruby in (RUBY.format(run("word")), field):
+        data, translator = word(f"<w:p>{run('a ')}{ruby}{run(' b')}</w:p>"), StandIn(copied)
+        result = translate_document(data, "docx", cast(Translator, translator))
+        assert translator.texts == [["a word b"]]
+        assert result.data == data
+    assert upper(run("a ") + RUBY.format("")) == run("A ") + RUBY.format("")
+
+
+def test_a_text_box_that_stands_twice_is_translated_once() -> None:
+    """Word writes it for newer programs, and again for older ones."""
+    box = f"<w:txbxContent><w:p>{run('in ')}{run('a box', 'b')}</w:p></w:txbxContent>"
+    both = f"<mc:Choice>{box}</mc:Choice><mc:Fallback>{box}</mc:Fallback>"
+    drawing = f"<w:r><mc:AlternateContent xmlns:mc='m'>{both}</mc:AlternateContent></w:r>"
+    data, translator = word(f"<w:p>{run('one ')}{drawing}</w:p>"), StandIn(str.upper)
+    changed = body_of(translate_document(data, "docx", cast(Translator, translator)).data)
+    assert translator.texts == [["one", "in a box"]]
+    assert changed.count(f"{run('IN ')}{run('A BOX', 'b')}") == 2
+
+
+@pytest.mark.parametrize("properties", ["", "<w:rPr><w:b/></w:rPr>"])
+def test_a_soft_hyphen_does_not_divide_a_word(properties: str) -> None:
+    hyphen = f"<w:r>{properties}<w:softHyphen/></w:r>"
+    changed = upper(run("a ho", "u") + hyphen + run("use", "u"))
+    assert changed == run("A HOUSE", "u")
