@@ -4,9 +4,11 @@ A document is a package of parts whose types `[Content_Types].xml` tells. Both k
 have the same element names: `p`, `r` for a run, `rPr` for its properties, `t` for its text.
 """
 
+import html
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from urllib.parse import unquote
 
 from nmtkit.documents.archive import CONTENT_TYPES, Archive, ArchiveDocument, open_archive
 from nmtkit.documents.document import DocumentOptions, Segment
@@ -27,6 +29,7 @@ from nmtkit.documents.paragraphs import (
     visible_text,
 )
 from nmtkit.documents.xml_tree import Xml, XmlElement, find_outermost, without_sections
+from nmtkit.errors import DataError
 from nmtkit.text.markup_pieces import PieceKind
 
 DRAWINGS = r"\.(?:drawingml\.diagramData|drawingml\.diagramDrawing)\+xml\Z"
@@ -82,6 +85,10 @@ def _parse(data: bytes, name: str, format: str) -> ArchiveDocument:
     for member in members_of(archive, _TYPES[format]):
         xml = archive.xml(member, OPAQUE)
         parts[member] = xml.document(Part(xml).segments())
+    if format == "docx" and not parts:
+        raise DataError(
+            f"{name}: lacks the document that {CONTENT_TYPES} lists; fetch or save it again"
+        )
     return ArchiveDocument.of(archive, parts)
 
 
@@ -90,8 +97,17 @@ def members_of(archive: Archive, pattern: re.Pattern[str]) -> list[str]:
     types = {}
     for child in archive.xml(CONTENT_TYPES).root.children:
         name = child.get("PartName") or f".{child.get('Extension')}"
-        types[name.lstrip("/").lower()] = child.get("ContentType") or ""
-    return [name for name in archive.names if pattern.search(_type_of(name.lower(), types))]
+        types[_folded(html.unescape(name))] = child.get("ContentType") or ""
+    return [name for name in archive.names if pattern.search(_type_of(_folded(name), types))]
+
+
+def _folded(name: str) -> str:
+    """Return the name of a part as names are compared.
+
+    Some programs begin names of members with a slash, or divide them by backslashes; what is no
+    ASCII may be written with percent signs.
+    """
+    return unquote(name).replace("\\", "/").lstrip("/").lower()
 
 
 def _type_of(member: str, types: Mapping[str, str]) -> str:

@@ -5,6 +5,7 @@ from typing import cast
 
 import pytest
 
+from nmtkit.errors import DataError
 from nmtkit.inference.document import translate_document
 from nmtkit.inference.translator import Translator
 from tests.unit.documents.office_files import (
@@ -285,3 +286,27 @@ def test_a_soft_hyphen_does_not_divide_a_word(properties: str) -> None:
     hyphen = f"<w:r>{properties}<w:softHyphen/></w:r>"
     changed = upper(run("a ho", "u") + hyphen + run("use", "u"))
     assert changed == run("A HOUSE", "u")
+
+
+@pytest.mark.parametrize(
+    ("listed", "member"),
+    [
+        ("/word/document.xml", "word\\document.xml"),
+        ("/word/document.xml", "/word/document.xml"),
+        ("/my%20d&#246;c.xml", "my d\u00f6c.xml"),
+        ("/d%C3%B6c.XML", "D\u00f6c.xml"),
+    ],
+)
+def test_parts_are_found_by_their_names_however_they_are_written(listed: str, member: str) -> None:
+    content = members_of(word(f"<w:p>{run('one')}</w:p>"))["word/document.xml"]
+    kind = f"{TYPE}.wordprocessingml.document.main+xml"
+    types = f'<Types><Override PartName="{listed}" ContentType="{kind}"/></Types>'
+    data = archive({"[Content_Types].xml": types, member: content})
+    assert run("ONE").encode() in members_of(translated(data, "docx", str.upper).data)[member]
+
+
+def test_a_package_without_its_document_is_refused() -> None:
+    members = members_of(word(f"<w:p>{run('one')}</w:p>"))
+    del members["word/document.xml"]
+    with pytest.raises(DataError, match="lacks the document that"):
+        translated(archive(dict(members)), "docx")
