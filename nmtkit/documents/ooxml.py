@@ -104,8 +104,8 @@ def members_of(archive: Archive, pattern: re.Pattern[str]) -> list[str]:
 def _folded(name: str) -> str:
     """Return the name of a part as names are compared.
 
-    Some programs begin names of members with a slash, or divide them by backslashes; what is no
-    ASCII may be written with percent signs.
+    Some programs begin names of members with a slash, or divide them by backslashes; characters
+    outside ASCII may be written with percent signs.
     """
     return unquote(name).replace("\\", "/").lstrip("/").lower()
 
