@@ -61,7 +61,7 @@ def find_mark(data: bytes) -> tuple[str | None, bytes]:
 
 def legacy_encoding(data: bytes) -> str | None:
     """Return windows-1252 for a file that is not UTF-8 and has no mark, as was usual; else None."""
-    if find_mark(data)[0] is None:
+    if find_mark(data)[0] is None and _guessed(data) == "utf-8":
         try:
             data.decode("utf-8")
         except UnicodeDecodeError:
@@ -90,11 +90,12 @@ def newline_of(text: str) -> str:
 def decode(data: bytes, file: str, declared: str | None = None) -> tuple[str, Encoding]:
     """Return the text of a file, and its encoding.
 
-    :param declared: encoding that the file names, by default UTF-8; a byte order mark decides.
+    :param declared: encoding that the file names, by default UTF-8, or UTF-16 if its first
+        characters look so; a byte order mark decides.
     :raises DataError: the encoding is unknown, or text in it does not come back byte for byte.
     """
     marked, mark = find_mark(data)
-    name = marked or declared or "utf-8"
+    name = marked or declared or _guessed(data)
     try:
         name = codecs.lookup(name).name
         if marked is None and name in ("utf-16", "utf-32"):  # which needs a mark
@@ -110,6 +111,12 @@ def decode(data: bytes, file: str, declared: str | None = None) -> tuple[str, En
             " it to UTF-8"
         )
     return text, encoding
+
+
+def _guessed(data: bytes) -> str:
+    """Return the encoding of a file that names none: UTF-16 if a NUL is beside its first letter."""
+    is_wide = len(data) % 2 == 0 and data[:2].count(0) == 1 and data[2:4].count(0) == 1
+    return "utf-16" if is_wide else "utf-8"
 
 
 def _without_mark(data: bytes, name: str) -> str:

@@ -35,12 +35,13 @@ from nmtkit.text.markup_pieces import (
 
 BLOCK_ELEMENTS = (SEPARATING - {"br"}) | frozenset(
     "area audio base body button canvas center col colgroup details dialog dir fieldset frame"
-    " frameset head hgroup html iframe legend link map menu meta noframes noscript object optgroup"
-    " param search select source style summary template textarea track video".split()
+    " frameset head hgroup html iframe legend link listing map menu meta noframes noscript"
+    " object optgroup param plaintext search select source style summary template textarea track"
+    " video xmp".split()
 )
 """Elements that are not a part of the text around them."""
 
-_KEPT = KEPT_ELEMENTS | {"pre", "textarea"}
+_KEPT = KEPT_ELEMENTS | {"pre", "textarea", "listing"}
 _ATTRIBUTES = frozenset("alt title placeholder aria-label aria-description label".split())
 _BUTTONS = frozenset(["submit", "button", "reset"])
 _LABELLED = frozenset(["optgroup", "option", "track"])
@@ -202,9 +203,9 @@ class _Parser:
 
 
 def _pieces(text: str) -> Iterator[Piece]:
-    """Yield the pieces of a page before a comment or a tag that does not end.
+    """Yield the pieces of a page before a comment or a tag that does not end, or `<plaintext>`.
 
-    Browsers show nothing of it.
+    Browsers show nothing of the one, and what follows the other as it is written.
     """
     position, last_end = 0, text.rfind(">")
     for piece in split_pieces(text, Markup.HTML):
@@ -215,7 +216,7 @@ def _pieces(text: str) -> Iterator[Piece]:
         position += len(piece.source)
         if start > 0:
             yield Piece(PieceKind.TEXT, piece.source[:start])
-        if start >= 0:
+        if start >= 0 or (piece.kind is PieceKind.OPENING and piece.name == "plaintext"):
             return
         yield piece
 

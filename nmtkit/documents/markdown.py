@@ -14,6 +14,7 @@ from nmtkit.documents.document import (
     Write,
 )
 from nmtkit.documents.encoding import LINE, decode
+from nmtkit.documents.markdown_blocks import as_paragraph
 from nmtkit.documents.markdown_inline import label_of
 from nmtkit.documents.modules import end_of_modules
 from nmtkit.text.sentences import Lines
@@ -387,6 +388,8 @@ def _write(lines: Sequence[_Line], source: str, prefix: str, is_cell: bool) -> W
         translation = _EDGE_BREAKS.sub("", translation)
         if is_cell:
             translation = re.sub(r"(?<!\\)\|", r"\\|", " ".join(translation.splitlines()))
+        else:
+            translation = as_paragraph(translation, source)
         return [Edit(lines[0].start, lines[-1].end, translation.replace("\n", prefix))]
 
     return write

@@ -116,6 +116,8 @@ class _Part:
                 yield Item(PieceKind.OPENING, (Span(child.start, child.inner_start),), "link")
                 yield from self._items(child, format, depth + 1)
                 yield Item(PieceKind.CLOSING, (Span(child.inner_end, child.end),), "link")
+            elif child.name == "ruby" and not is_deep:
+                yield from self._ruby(child, format, depth + 1)
             elif found := _RANGE.fullmatch(child.name):
                 kind = PieceKind.OPENING if found[2] == "start" else PieceKind.CLOSING
                 source = (Span(child.start, child.end),)
@@ -123,6 +125,16 @@ class _Part:
             elif child.name != "soft-page-break":
                 yield self._other(child, format)
         yield from self._text(position, element.inner_end, format)
+
+    def _ruby(self, ruby: XmlElement, format: Format, depth: int) -> Iterator[Item]:
+        """Yield words with their reading, which stays with their translation."""
+        base = ruby.child("ruby-base")
+        if base is None:
+            yield self._other(ruby, format)
+            return
+        yield Item(PieceKind.OPENING, (Span(ruby.start, base.inner_start),), "ruby")
+        yield from self._items(base, format, depth)
+        yield Item(PieceKind.CLOSING, (Span(base.inner_end, ruby.end),), "ruby")
 
     def _text(self, start: int, end: int, format: Format) -> Iterator[Item]:
         text = visible_text(without_sections(self._xml.text[start:end]))

@@ -4,9 +4,11 @@ A document is a package of parts whose types `[Content_Types].xml` tells. Both k
 have the same element names: `p`, `r` for a run, `rPr` for its properties, `t` for its text.
 """
 
+import html
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from urllib.parse import unquote
 
 from nmtkit.documents.archive import CONTENT_TYPES, Archive, ArchiveDocument, open_archive
 from nmtkit.documents.document import DocumentOptions, Segment
@@ -27,6 +29,7 @@ from nmtkit.documents.paragraphs import (
     visible_text,
 )
 from nmtkit.documents.xml_tree import Xml, XmlElement, find_outermost, without_sections
+from nmtkit.errors import DataError
 from nmtkit.text.markup_pieces import PieceKind
 
 DRAWINGS = r"\.(?:drawingml\.diagramData|drawingml\.diagramDrawing)\+xml\Z"
@@ -41,15 +44,16 @@ _TYPES = {
 
 OPAQUE = frozenset(
     "pPr rPr del moveFrom delText instrText delInstrText oMath oMathPara sectPr tblPr tblGrid trPr"
-    " tcPr sdtPr spPr bodyPr lstStyle ruby m".split()
+    " tcPr sdtPr spPr bodyPr lstStyle rt m".split()
 )
 _DROPPED = frozenset(["proofErr", "lastRenderedPageBreak"])
 """What programs note of spelling and of pages that they have shown."""
 
 _CONTAINERS = frozenset("hyperlink ins moveTo smartTag customXml dir bdo sdt".split())
-_KEPT = frozenset("fld fldSimple oMath oMathPara ruby m".split())
+_KEPT = frozenset("fld fldSimple oMath oMathPara m".split())
 _RANGE = re.compile(r"(\w+)(Start|End)")
-_CHARACTERS = {"noBreakHyphen": "\u2011", "softHyphen": "\xad"}
+_SOFT_HYPHEN = "\xad"
+_CHARACTERS = {"noBreakHyphen": "\u2011", "softHyphen": _SOFT_HYPHEN}
 _NOISE = re.compile(
     r"<[\w.-]*:?(?:lang|noProof)(?:\s[^<>]*)?/>"
     r"""|\s(?:[\w.-]+:)?(?:hint|lang|altLang|dirty|err|noProof|smtClean|smtId|bmk)=(?:"[^"]*"|'[^']*')"""
@@ -81,6 +85,10 @@ def _parse(data: bytes, name: str, format: str) -> ArchiveDocument:
     for member in members_of(archive, _TYPES[format]):
         xml = archive.xml(member, OPAQUE)
         parts[member] = xml.document(Part(xml).segments())
+    if format == "docx" and not parts:
+        raise DataError(
+            f"{name}: lacks the document that {CONTENT_TYPES} lists; fetch or save it again"
+        )
     return ArchiveDocument.of(archive, parts)
 
 
@@ -89,13 +97,32 @@ def members_of(archive: Archive, pattern: re.Pattern[str]) -> list[str]:
     types = {}
     for child in archive.xml(CONTENT_TYPES).root.children:
         name = child.get("PartName") or f".{child.get('Extension')}"
-        types[name.lstrip("/").lower()] = child.get("ContentType") or ""
-    return [name for name in archive.names if pattern.search(_type_of(name.lower(), types))]
+        types[_folded(html.unescape(name))] = child.get("ContentType") or ""
+    return [name for name in archive.names if pattern.search(_type_of(_folded(name), types))]
+
+
+def _folded(name: str) -> str:
+    """Return the name of a part as names are compared.
+
+    Some programs begin names of members with a slash, or divide them by backslashes; characters
+    outside ASCII may be written with percent signs.
+    """
+    return unquote(name).replace("\\", "/").lstrip("/").lower()
 
 
 def _type_of(member: str, types: Mapping[str, str]) -> str:
     """Return the type of a member; that of its extension counts if it has none of its own."""
     return types.get(member, types.get(f".{member.rpartition('.')[2]}", ""))
+
+
+def _within_words(items: Iterable[Item]) -> Iterator[Item]:
+    """Yield items in which a soft hyphen has the look of the text before it, whatever its run's."""
+    look = None
+    for item in items:
+        if item.text == _SOFT_HYPHEN and look is not None:
+            item = text_item(item.text, look)
+        look = item.format if item.kind is PieceKind.TEXT else None
+        yield item
 
 
 class Part:
@@ -117,13 +144,13 @@ class Part:
             start, children = children[0].end, children[1:]
         if children and children[-1].name == "endParaRPr":
             end, children = children[-1].start, children[:-1]
-        items = with_fields(list(self._items(children, 0)))
+        items = with_fields(list(_within_words(self._items(children, 0))))
         return paragraph_segment(self._xml.text, Span(start, end), items, inner)
 
     def _items(self, children: Sequence[XmlElement], depth: int) -> Iterator[Item]:
         for child in children:
             if child.name == "r":
-                yield from self._run(child)
+                yield from self._run(child, depth)
             elif child.name in _CONTAINERS and depth < MAX_DEPTH:
                 yield from self._container(child, depth)
             elif found := _RANGE.fullmatch(child.name):
@@ -148,7 +175,7 @@ class Part:
         yield from self._items(children, depth + 1)
         yield Item(PieceKind.CLOSING, (Span(contents.inner_end, element.end),), name)
 
-    def _run(self, run: XmlElement) -> Iterator[Item]:
+    def _run(self, run: XmlElement, depth: int) -> Iterator[Item]:
         """Yield the parts of a run; each has a copy of its tags and properties."""
         look = self._format(run)
         for child in run.children:
@@ -162,8 +189,21 @@ class Part:
             elif child.name == "instrText":
                 item = point_item(Span(child.start, child.end), INSTRUCTION, look)
                 yield item._replace(text=self._xml.inner(child))
+            elif child.name == "ruby":
+                yield from self._ruby(child, look, depth)
             elif child.name not in _DROPPED and child.name != "rPr":
                 yield self._other(child, look)
+
+    def _ruby(self, ruby: XmlElement, look: Format, depth: int) -> Iterator[Item]:
+        """Yield words with their reading, which stays with their translation."""
+        base = ruby.child("rubyBase")
+        if base is None or base.inner_start == base.inner_end or depth >= MAX_DEPTH:
+            yield self._other(ruby, look)
+            return
+        before, behind = Span(ruby.start, base.inner_start), Span(base.inner_end, ruby.end)
+        yield Item(PieceKind.OPENING, (look.opening, before), "ruby")
+        yield from self._items(base.children, depth + 1)
+        yield Item(PieceKind.CLOSING, (behind, look.closing), "ruby")
 
     def _format(self, run: XmlElement) -> Format:
         """Return the tags and properties of a run."""

@@ -5,11 +5,11 @@
     result = translate_document(open("page.html", "rb").read(), "html", translator)
     open("page.fr.html", "wb").write(result.data)
 
-All sentences of a file are translated together, as fast as lines of text.
+All sentences of a file are translated together, as fast as lines of text, equal ones once.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -206,13 +206,17 @@ class SegmentTranslator:
     ) -> list[str]:
         """Return the translations of the texts of segments, as they are written in the file.
 
+        A sentence that occurs more than once is translated once: Word writes the text of a box in
+        two forms, which must not differ.
+
         :param segments: of a file.
         :param texts: of each of them: its source, or a translation of it by another model.
         :param process_group: shares the sentences; on ranks other than 0 nothing is returned.
         """
         pairs = zip(segments, texts, strict=True)
         prepared = [self._prepare(replace(segment, source=text)) for segment, text in pairs]
-        sentences = [text for one in prepared for text in one.texts if text is not None]
+        given = (text for one in prepared for text in one.texts if text is not None)
+        sentences = list(dict.fromkeys(given))
         is_marked = any(
             sentence.marked.atoms or sentence.marked.elements
             for one in prepared
@@ -223,11 +227,11 @@ class SegmentTranslator:
         results = self._translator.translate(
             sentences, alignments=alignments, process_group=process_group
         )
-        translations = [n_best[0] for n_best in results]
+        best = [n_best[0] for n_best in results]
         if not process_group.is_main:
             return []
-        written = iter(translations)
-        return [self._joined(one, written) for one in prepared]
+        translations = dict(zip(sentences, best, strict=True))
+        return [self._joined(one, translations) for one in prepared]
 
     def _prepare(self, segment: Segment) -> _Prepared:
         """Divide a segment into sentences."""
@@ -253,14 +257,17 @@ class SegmentTranslator:
         is_plain = segment.syntax in (Syntax.TEXT, Syntax.MARKDOWN)
         return self._keepers.plain if is_plain else self._keepers.marked
 
-    def _joined(self, prepared: _Prepared, translations: Iterator[Translation]) -> str:
-        """Return the translation of a segment; `translations` begin with those of its sentences."""
+    def _joined(self, prepared: _Prepared, translations: Mapping[str, Translation]) -> str:
+        """Return the translation of a segment.
+
+        :param translations: of the texts of all sentences.
+        """
         segment = prepared.segment
         pairs = zip(prepared.sentences.sentences, prepared.texts, strict=True)
         texts = [
             sentence.source
             if text is None
-            else self._text(segment, sentence, text, next(translations))
+            else self._text(segment, sentence, text, translations[text])
             for sentence, text in pairs
         ]
         text = prepared.sentences.joined(texts, self._spaced)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
 """Elements of HTML that have no contents and no end tag."""
 
-OPAQUE = frozenset("script style".split())
+OPAQUE = frozenset("script style xmp".split())
 """Elements of HTML whose contents are not text."""
 
 MAX_TAG = 10_000_000

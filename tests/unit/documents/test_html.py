@@ -346,3 +346,16 @@ def test_readings_of_ruby_stay_and_are_no_part_of_the_text(
 def test_a_reading_needs_no_end_tag() -> None:
     changed = translated("<ruby>a<rp>(<rt>b<rp>)</ruby> <ruby>c<rt>d</ruby>", "html", str.upper)
     assert changed.data == b"<ruby>A<rp>(<rt>b<rp>)</ruby> <ruby>C<rt>d</ruby>"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<p>A <xmp>b <i>c</i> <p>d</xmp> E",
+        "<p>A</p><listing>b <b>c</b></listing>E",
+        "<p>A <plaintext>b <p>c</plaintext> d",
+    ],
+)
+def test_old_elements_of_text_as_it_is_written_stay(page: str) -> None:
+    source = page.replace("A", "a").replace("E", "e")
+    assert translated(source, "html", str.upper).data == page.encode()

@@ -100,10 +100,17 @@ def test_presentations_are_translated_but_for_their_masters() -> None:
     assert members_of(changed)["styles.xml"] == members_of(data)["styles.xml"]
 
 
-def test_readings_of_ruby_are_no_part_of_the_text() -> None:
-    base, reading = "<text:ruby-base>word</text:ruby-base>", "<text:ruby-text>kan</text:ruby-text>"
-    data = opendocument(f"<text:p>a <text:ruby>{base}{reading}</text:ruby> b</text:p>")
+def test_words_with_a_reading_are_translated_and_the_reading_stays_with_them() -> None:
+    reading = "<text:ruby-text text:style-name='Rubies'>kan</text:ruby-text>"
+    ruby = f"<text:ruby><text:ruby-base>{{}}</text:ruby-base>{reading}</text:ruby>"
+    span = '<text:span text:style-name="Strong">{}</text:span>'
+    paragraph = "<text:p>{} {} {}</text:p>"
+    source = paragraph.format("a", ruby.format("word"), ruby.format(span.format("red")))
     translator = StandIn(str.upper)
-    changed = translate_document(data, "odt", cast(Translator, translator)).data
-    assert translator.texts == [["a word b"]]
-    assert f"{base}{reading}" in content_of(changed)
+    changed = translate_document(opendocument(source), "odt", cast(Translator, translator)).data
+    assert translator.texts == [["a word red"]]
+    assert content_of(changed) == paragraph.format(
+        "A", ruby.format("WORD"), ruby.format(span.format("RED"))
+    )
+    empty = "<text:p>A <text:ruby/> <text:ruby><text:ruby-base/></text:ruby></text:p>"
+    assert content_of(translated(opendocument(empty.lower()), "odt", str.upper).data) == empty

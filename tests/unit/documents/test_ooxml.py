@@ -5,6 +5,7 @@ from typing import cast
 
 import pytest
 
+from nmtkit.errors import DataError
 from nmtkit.inference.document import translate_document
 from nmtkit.inference.translator import Translator
 from tests.unit.documents.office_files import (
@@ -244,10 +245,68 @@ def test_a_part_without_a_type_of_its_own_has_that_of_its_extension() -> None:
     assert run("ONE") in body_of(translated(data, "docx", str.upper).data)
 
 
+RUBY = (
+    f"<w:r><w:rPr><w:b/></w:rPr><w:ruby><w:rubyPr/><w:rt>{run('kan')}</w:rt>"
+    "<w:rubyBase>{}</w:rubyBase></w:ruby></w:r>"
+)
+
+
+def test_words_with_a_reading_are_translated_and_the_reading_stays_with_them() -> None:
+    source = run("a ") + RUBY.format(run("red", "u")) + run(" ") + RUBY.format(run("word"))
+    data, translator = word(f"<w:p>{source}{run(' b')}</w:p>"), StandIn(str.upper)
+    changed = body_of(translate_document(data, "docx", cast(Translator, translator)).data)
+    assert translator.texts == [["a red word b"]]
+    expected = run("A ") + RUBY.format(run("RED", "u")) + run(" ") + RUBY.format(run("WORD"))
+    assert changed == f"<w:p>{expected}{run(' B')}</w:p>"
+
+
 def test_readings_of_ruby_are_no_part_of_the_text() -> None:
-    reading = f"<w:rt>{run('kan')}</w:rt>"
-    ruby = f"<w:r><w:ruby><w:rubyPr/>{reading}<w:rubyBase>{run('word')}</w:rubyBase></w:ruby></w:r>"
-    data, translator = word(f"<w:p>{run('a ')}{ruby}{run(' b')}</w:p>"), StandIn(str.upper)
-    result = translate_document(data, "docx", cast(Translator, translator))
-    assert translator.texts == [["a word b"]]
-    assert ruby in body_of(result.data)
+    field = f'<w:fldSimple w:instr=" REF x "><w:r/>{RUBY.format(run("word"))}</w:fldSimple>'
+    for ruby in (RUBY.format(run("word")), field):
+        data, translator = word(f"<w:p>{run('a ')}{ruby}{run(' b')}</w:p>"), StandIn(copied)
+        result = translate_document(data, "docx", cast(Translator, translator))
+        assert translator.texts == [["a word b"]]
+        assert result.data == data
+    assert upper(run("a ") + RUBY.format("")) == run("A ") + RUBY.format("")
+
+
+def test_a_text_box_that_stands_twice_is_translated_once() -> None:
+    """Word writes it for newer programs, and again for older ones."""
+    box = f"<w:txbxContent><w:p>{run('in ')}{run('a box', 'b')}</w:p></w:txbxContent>"
+    both = f"<mc:Choice>{box}</mc:Choice><mc:Fallback>{box}</mc:Fallback>"
+    drawing = f"<w:r><mc:AlternateContent xmlns:mc='m'>{both}</mc:AlternateContent></w:r>"
+    data, translator = word(f"<w:p>{run('one ')}{drawing}</w:p>"), StandIn(str.upper)
+    changed = body_of(translate_document(data, "docx", cast(Translator, translator)).data)
+    assert translator.texts == [["one", "in a box"]]
+    assert changed.count(f"{run('IN ')}{run('A BOX', 'b')}") == 2
+
+
+@pytest.mark.parametrize("properties", ["", "<w:rPr><w:b/></w:rPr>"])
+def test_a_soft_hyphen_does_not_divide_a_word(properties: str) -> None:
+    hyphen = f"<w:r>{properties}<w:softHyphen/></w:r>"
+    changed = upper(run("a ho", "u") + hyphen + run("use", "u"))
+    assert changed == run("A HOUSE", "u")
+
+
+@pytest.mark.parametrize(
+    ("listed", "member"),
+    [
+        ("/word/document.xml", "word\\document.xml"),
+        ("/word/document.xml", "/word/document.xml"),
+        ("/my%20d&#246;c.xml", "my d\u00f6c.xml"),
+        ("/d%C3%B6c.XML", "D\u00f6c.xml"),
+    ],
+)
+def test_parts_are_found_by_their_names_however_they_are_written(listed: str, member: str) -> None:
+    content = members_of(word(f"<w:p>{run('one')}</w:p>"))["word/document.xml"]
+    kind = f"{TYPE}.wordprocessingml.document.main+xml"
+    types = f'<Types><Override PartName="{listed}" ContentType="{kind}"/></Types>'
+    data = archive({"[Content_Types].xml": types, member: content})
+    assert run("ONE").encode() in members_of(translated(data, "docx", str.upper).data)[member]
+
+
+def test_a_package_without_its_document_is_refused() -> None:
+    members = members_of(word(f"<w:p>{run('one')}</w:p>"))
+    del members["word/document.xml"]
+    with pytest.raises(DataError, match="lacks the document that"):
+        translated(archive(dict(members)), "docx")
