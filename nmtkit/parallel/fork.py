@@ -25,6 +25,7 @@ import torch
 
 from nmtkit.errors import worker_killed
 from nmtkit.parallel.environment import may_fork
+from nmtkit.parallel.parent import end_with_parent
 
 Result = TypeVar("Result")
 
@@ -80,15 +81,20 @@ def in_threads(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
 
 
 def start_fork(function: Callable[..., None], *arguments: Any) -> BaseProcess:
-    """Start a fork of this process that calls a function; it is ended when this process exits."""
+    """Start a fork of this process that calls a function; it ends when this process does."""
     process = multiprocessing.get_context("fork").Process(
-        target=function, args=arguments, daemon=True
+        target=_run_fork, args=(function, *arguments), daemon=True
     )
     with warnings.catch_warnings():
         # Python warns about OpenMP's threads, too, which hold no lock here.
         warnings.simplefilter("ignore", DeprecationWarning)
         process.start()
     return process
+
+
+def _run_fork(function: Callable[..., None], *arguments: Any) -> None:
+    end_with_parent()
+    function(*arguments)
 
 
 class _Fork:

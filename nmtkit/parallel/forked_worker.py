@@ -2,7 +2,7 @@
 
 It is for work that must start within milliseconds and needs what this process has in memory, such
 as a model whose parameters both share. Requests and results travel pickled through a pipe. The
-worker ends when its pipe ends, thus also when the calling process is killed. `fork.py` says when a
+worker ends when its pipe ends, and when the calling process is killed. `fork.py` says when a
 process can be forked; `background.py` has the worker for all other cases.
 """
 

@@ -14,6 +14,7 @@ from typing import Any, Self, TypeAlias, TypeVar
 from nmtkit.errors import worker_killed
 from nmtkit.parallel.background import BackgroundWorker
 from nmtkit.parallel.environment import may_fork
+from nmtkit.parallel.parent import end_with_parent
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -95,7 +96,7 @@ class ProcessPool:
         """
         if self._pool is None and may_fork() and "torch" not in sys.modules:
             context = multiprocessing.get_context("fork")
-            self._pool = ProcessPoolExecutor(self._count, context, _ignore_signals_of_terminal)
+            self._pool = ProcessPoolExecutor(self._count, context, _start_worker)
         elif self._pool is None:
             self._pool = _NewProcesses(self._count)
         return self._pool
@@ -137,7 +138,8 @@ def caller() -> Callable[[Call], Any]:
     return lambda call: call[0](call[1])
 
 
-def _ignore_signals_of_terminal() -> None:
+def _start_worker() -> None:
     """Ignore Ctrl-C and a closed terminal in a worker; the main process then ends the workers."""
+    end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)

@@ -19,6 +19,16 @@ import torch
 from nmtkit.errors import DataError, NmtkitError
 from nmtkit.parallel import fork
 from nmtkit.parallel.fork import can_fork, in_processes, in_threads, run_parallel
+from tests.unit.parallel.worker_ends import assert_worker_ends_with
+
+HOLDER = """
+import os, time
+from nmtkit.parallel.fork import in_processes
+def long_task():
+    print(os.getpid(), flush=True)
+    time.sleep(60)
+in_processes([lambda: time.sleep(60), long_task])
+"""
 
 WAYS = [
     pytest.param(
@@ -135,6 +145,11 @@ def test_a_fork_killed_while_it_sends_its_result_is_reported(forks):
     succeeded, error = child.outcome()
     child.end()
     assert not succeeded and "was killed" in str(error)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="forks are for Linux")
+def test_a_fork_ends_with_the_process_that_started_it():
+    assert_worker_ends_with(HOLDER)
 
 
 def test_an_interrupt_ends_the_others(forks):
