@@ -126,10 +126,10 @@ def calibrate(
     return record
 
 
-def _usable_pairs(dev: tuple[str | Path, str | Path]) -> list[tuple[str, ...]]:
+def _usable_pairs(dev: tuple[str | Path, str | Path]) -> list[tuple[str, str]]:
     """Read the pairs with words on both sides; leave out overlong source lines with a warning."""
     pairs = [(src, tgt) for src, tgt in read_parallel(*dev) if src.strip() and tgt.strip()]
-    usable = [(src, tgt) for src, tgt in pairs if len(src) <= MAX_SOURCE_CHARACTERS]
+    usable = [pair for pair in pairs if len(pair[0]) <= MAX_SOURCE_CHARACTERS]
     if left_out := len(pairs) - len(usable):
         log.warning(
             "%s: %s of more than %s characters left out, as long lines take very long; give one"

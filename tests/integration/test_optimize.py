@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -108,7 +109,7 @@ def test_a_kill_at_any_moment_leaves_a_model_that_translates(
     optimize, folder, trials, monkeypatch, tmp_path, before, after
 ):
     """Look at the folder as each change of a name finds and leaves it."""
-    states = []
+    states: list[Path] = []
 
     def watched(change):
         def watch(*arguments, **options):
