@@ -83,7 +83,8 @@ def command(
     at each word, from its attention and from lengths. The result is calibration.json in the folder
     of MODEL, with the checksum of the parameters: after further training, or for other --params,
     run the command again. Several models are one ensemble, whose calibration is in the folder of
-    the first. An existing calibration is replaced.
+    the first. An existing calibration is replaced. Lines of more than 5,000 characters are left
+    out.
 
     The figures are those of cross-validation on the dev set: the expected calibration error, which
     is the mean distance between confidence and frequency, and the area under the ROC curve, which

@@ -6,17 +6,20 @@ loaded. The record holds the checksums of the parameters and of the table that w
 it is stale once either changes.
 """
 
+import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from nmtkit.errors import ModelError
+from nmtkit.io.atomic import atomic_path
 from nmtkit.io.checksums import with_checksum
 from nmtkit.io.folder_files import MIB, check_file, regular_file_sha256
 from nmtkit.io.json_record import read_record
 from nmtkit.io.lines import open_output
+from nmtkit.io.sync import sync_folder
 
 FAST_FILE = "fast.json"
 
@@ -81,11 +84,53 @@ class FastRecord:
             )
 
 
+class NewFastFiles(NamedTuple):
+    """The files that take the place of those in a model folder.
+
+    lexicon: path of the lexical table, to be written first. write_record: writes the record, last;
+    without a checksum of the table there the folder gets none.
+    """
+
+    lexicon: Path
+    write_record: Callable[[FastRecord], None]
+
+
+@contextlib.contextmanager
+def new_fast_files(folder: Path) -> Iterator[NewFastFiles]:
+    """Yield what the block writes; both files get their names when it succeeds.
+
+    The record is away while the table gets its name: a process that is killed then leaves a model
+    that `translate --fast` translates without either, and no record of another table.
+
+    :raises OutputError: a file cannot be written.
+    """
+    has_lexicon = True
+    with open_output(folder / FAST_FILE, force=True) as file:
+
+        def write_record(record: FastRecord) -> None:
+            nonlocal has_lexicon
+            has_lexicon = bool(record.lexicon)
+            file.write(_text_of(record))
+            file.flush()  # a full disk is noticed while the earlier files are there
+
+        with atomic_path(folder / LEXICON_FILE, force=True) as table:
+            yield NewFastFiles(table, write_record)
+            (folder / FAST_FILE).resolve().unlink(missing_ok=True)
+            sync_folder(folder)
+        if not has_lexicon:
+            (folder / LEXICON_FILE).unlink()
+            sync_folder(folder)
+
+
 def write_fast_record(folder: Path, record: FastRecord) -> None:
     """Write the record of a model folder, replacing an existing one."""
-    table = with_checksum({"format": FORMAT, **vars(record)})
     with open_output(folder / FAST_FILE, force=True) as file:
-        file.write(json.dumps(table, indent=2) + "\n")
+        file.write(_text_of(record))
+
+
+def _text_of(record: FastRecord) -> str:
+    table = with_checksum({"format": FORMAT, **vars(record)})
+    return json.dumps(table, indent=2) + "\n"
 
 
 def read_fast_record(folder: Path) -> FastRecord | None:

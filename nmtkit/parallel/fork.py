@@ -16,7 +16,7 @@ import pickle
 import signal
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
@@ -25,6 +25,7 @@ import torch
 
 from nmtkit.errors import worker_killed
 from nmtkit.parallel.environment import may_fork
+from nmtkit.parallel.fork_start import STOP_SIGNALS, begin_fork, stop_signals_held
 
 Result = TypeVar("Result")
 
@@ -79,16 +80,30 @@ def in_threads(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
     return _results([outcomes[number] for number in range(len(tasks))])
 
 
-def start_fork(function: Callable[..., None], *arguments: Any) -> BaseProcess:
-    """Start a fork of this process that calls a function; it is ended when this process exits."""
+def start_fork(
+    function: Callable[..., None],
+    *arguments: Any,
+    ignored: Collection[signal.Signals] = STOP_SIGNALS,
+) -> BaseProcess:
+    """Start a fork of this process that calls a function; it ends when this process does.
+
+    :param ignored: stop signals that do nothing there; the others end it at once.
+    """
     process = multiprocessing.get_context("fork").Process(
-        target=function, args=arguments, daemon=True
+        target=_run_fork, args=(ignored, function, *arguments), daemon=True
     )
-    with warnings.catch_warnings():
+    with stop_signals_held(), warnings.catch_warnings():
         # Python warns about OpenMP's threads, too, which hold no lock here.
         warnings.simplefilter("ignore", DeprecationWarning)
         process.start()
     return process
+
+
+def _run_fork(
+    ignored: Collection[signal.Signals], function: Callable[..., None], *arguments: Any
+) -> None:
+    begin_fork(ignored)
+    function(*arguments)
 
 
 class _Fork:
@@ -96,7 +111,8 @@ class _Fork:
 
     def __init__(self, task: Callable[[], Any]) -> None:
         self._results, sender = multiprocessing.Pipe(duplex=False)
-        self._process = start_fork(_send_outcome, task, sender)
+        ignored = (signal.SIGINT, signal.SIGHUP)  # `end` sends a SIGTERM
+        self._process = start_fork(_send_outcome, task, sender, ignored=ignored)
         sender.close()
 
     def outcome(self) -> tuple[bool, Any]:
@@ -116,10 +132,6 @@ class _Fork:
 
 def _send_outcome(task: Callable[[], Any], sender: Connection) -> None:
     """Run a task in a fork and send its outcome."""
-    # the main process handles Ctrl-C and a closed terminal
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     with contextlib.suppress(BrokenPipeError):  # the main process has ended
         sender.send_bytes(pickle.dumps(outcome_of(task)))
 

@@ -2,7 +2,7 @@
 
 It is for work that must start within milliseconds and needs what this process has in memory, such
 as a model whose parameters both share. Requests and results travel pickled through a pipe. The
-worker ends when its pipe ends, thus also when the calling process is killed. `fork.py` says when a
+worker ends when its pipe ends, and when the calling process is killed. `fork.py` says when a
 process can be forked; `background.py` has the worker for all other cases.
 """
 
@@ -12,7 +12,6 @@ import math
 import mmap
 import multiprocessing
 import pickle
-import signal
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -57,6 +56,7 @@ class ForkedWorker(Generic[Request, Result]):
 
     def __init__(self, function: Callable[[Request], Result]) -> None:
         self._connection, other = multiprocessing.Pipe()
+        # It ignores stop signals: the calling process may need a last result.
         self._process = start_fork(_serve, function, other, self._connection)
         other.close()
         # at exit before `multiprocessing` waits for its processes; in no other fork
@@ -100,9 +100,6 @@ def _end(process: BaseProcess, connection: Connection) -> None:
 def _serve(function: Callable[[Any], Any], connection: Connection, other_end: Connection) -> None:
     """Answer requests until the pipe ends; the fork's main function."""
     other_end.close()
-    # What is sent to the whole group is for the calling process, which may need a last result.
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
     with contextlib.suppress(EOFError, OSError):
         while True:
             request = pickle.loads(connection.recv_bytes())

@@ -14,6 +14,7 @@ from typing import Any, Self, TypeAlias, TypeVar
 from nmtkit.errors import worker_killed
 from nmtkit.parallel.background import BackgroundWorker
 from nmtkit.parallel.environment import may_fork
+from nmtkit.parallel.fork_start import begin_fork, stop_signals_held
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -23,6 +24,10 @@ Call: TypeAlias = tuple[Callable[[Any], Any], Any]
 
 _ITEMS_PER_PROCESS = 4
 """Items in progress, or finished and not yet read, per process; it bounds the memory used."""
+
+
+IGNORED = (signal.SIGINT, signal.SIGHUP)
+"""Stop signals that workers ignore, as the main process ends them; SIGTERM is how it does."""
 
 
 class ProcessPool:
@@ -95,7 +100,9 @@ class ProcessPool:
         """
         if self._pool is None and may_fork() and "torch" not in sys.modules:
             context = multiprocessing.get_context("fork")
-            self._pool = ProcessPoolExecutor(self._count, context, _ignore_signals_of_terminal)
+            self._pool = ProcessPoolExecutor(self._count, context, begin_fork, (IGNORED,))
+            with stop_signals_held():
+                self._pool.submit(int)  # forks all workers
         elif self._pool is None:
             self._pool = _NewProcesses(self._count)
         return self._pool
@@ -135,9 +142,3 @@ class _NewProcesses:
 def caller() -> Callable[[Call], Any]:
     """Return a function that calls a function, for the worker."""
     return lambda call: call[0](call[1])
-
-
-def _ignore_signals_of_terminal() -> None:
-    """Ignore Ctrl-C and a closed terminal in a worker; the main process then ends the workers."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)

@@ -51,6 +51,10 @@ FEW_PAIRS = 300
 MAX_CHARACTERS = 2000
 """Longest line of a pair whose words are judged, which takes time with the square of the length."""
 
+MAX_SOURCE_CHARACTERS = 5000
+"""Longest source line that is translated. Longer ones are no sentences, and one of them takes
+minutes, or hours, and gigabytes for its attention."""
+
 _THRESHOLD = re.compile(r"(?i)chrf\s*>=\s*([0-9]{1,3}(?:\.[0-9]{1,6})?)")
 
 
@@ -99,7 +103,7 @@ def calibrate(
     ensemble = Ensemble.load(folders, device, params)
     checksums = _checksums(ensemble)
     refuse_swapped(ensemble.first, *dev)
-    pairs = [(src, tgt) for src, tgt in read_parallel(*dev) if src.strip() and tgt.strip()]
+    pairs = _usable_pairs(dev)
     if len(pairs) < MIN_PAIRS:
         raise DataError(
             f"{dev[0]}: {counted(len(pairs), 'line')} with words; a calibration needs {MIN_PAIRS},"
@@ -120,6 +124,19 @@ def calibrate(
         record = replace(record, reverse=_checksums(reverse.ensemble))
     write_calibration(Path(folders[0]), record)
     return record
+
+
+def _usable_pairs(dev: tuple[str | Path, str | Path]) -> list[tuple[str, str]]:
+    """Read the pairs with words on both sides; leave out overlong source lines with a warning."""
+    pairs = [(src, tgt) for src, tgt in read_parallel(*dev) if src.strip() and tgt.strip()]
+    usable = [pair for pair in pairs if len(pair[0]) <= MAX_SOURCE_CHARACTERS]
+    if left_out := len(pairs) - len(usable):
+        log.warning(
+            "%s: %s of more than %s characters left out, as long lines take very long; give one"
+            " sentence a line",
+            dev[0], counted(left_out, "line"), f"{MAX_SOURCE_CHARACTERS:,}",
+        )  # fmt: skip
+    return usable
 
 
 def parse_good(good: str) -> float | None:

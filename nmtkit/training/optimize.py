@@ -21,8 +21,7 @@ from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.scorer import Scorer
 from nmtkit.inference.side_check import refuse_swapped
 from nmtkit.inference.translator import Translator
-from nmtkit.io.atomic import atomic_path
-from nmtkit.io.fast_record import LEXICON_FILE, FastRecord, write_fast_record
+from nmtkit.io.fast_record import FastRecord, new_fast_files
 from nmtkit.io.folder_files import regular_file_sha256
 from nmtkit.io.lines import open_output, read_parallel
 from nmtkit.model_folder import load_model
@@ -105,27 +104,38 @@ def optimize(
     if not pairs:
         raise DataError(f"{dev[0]}: the dev set is empty")
     ensemble = Ensemble((model,))
-    with atomic_path(folder / LEXICON_FILE, force=True) as table:
+    with new_fast_files(folder) as new_files:
+        table = new_files.lexicon
         write_lexicon(Aligner(Scorer(ensemble, batch_size)), train, table, max_pairs)
         lexicon = Lexicon.load(table, model.tgt_vocab, known_direction=True)
         found = {}
         for way in (PLAIN, *_usable_ways()):
             found[way] = new = _translate_dev(way, ensemble, lexicon, batch_size, pairs)
             log.info("%s: with %s: dev BLEU %.2f in %.1f s", folder, way.name, *new)
-        plain, best = found[PLAIN], _fastest(found, max_loss)
+        best = _fastest(found, max_loss)
         if best is None:
             raise ModelError(
                 f"{folder}: every way to translate faster loses more than {max_loss} BLEU;"
                 " give --train the model's training text, or a higher --max-loss"
             )
-        sha256 = regular_file_sha256(table) if best.candidates else ""
-    fast = found[best]
-    speed = round(plain.seconds / fast.seconds, 2) if plain.seconds >= MIN_SECONDS else 0.0
-    record = FastRecord(checksum, sha256, best.quantize, len(pairs), plain.bleu, fast.bleu, speed)
-    if not best.candidates:
-        (folder / LEXICON_FILE).unlink()
-    write_fast_record(folder, record)
+        record = _record_of(found, best, checksum, table, len(pairs))
+        new_files.write_record(record)
     return record
+
+
+def _record_of(
+    found: Mapping[Way, TimedTranslation], best: Way, checksum: str, table: Path, pairs: int
+) -> FastRecord:
+    """Return the record of the way that is kept.
+
+    :param checksum: of the parameters.
+    :param table: the lexical table.
+    :param pairs: of the dev set.
+    """
+    plain, fast = found[PLAIN], found[best]
+    sha256 = regular_file_sha256(table) if best.candidates else ""
+    speed = round(plain.seconds / fast.seconds, 2) if plain.seconds >= MIN_SECONDS else 0.0
+    return FastRecord(checksum, sha256, best.quantize, pairs, plain.bleu, fast.bleu, speed)
 
 
 def _usable_ways() -> list[Way]:

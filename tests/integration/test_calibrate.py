@@ -39,6 +39,19 @@ def test_the_file_is_small_and_its_figures_are_said(folder, corpus, nmtkit):
     assert nmtkit("check", folder).stdout.endswith(" checked, no errors\n")
 
 
+def test_overlong_lines_change_nothing_and_are_reported(folder, corpus, nmtkit, tmp_path):
+    files = corpus / "train.en", corpus / "train.fr"
+    nmtkit("calibrate", folder, "--dev", *files)
+    expected = read_calibration(folder)
+    longer = []
+    for file in files:
+        longer.append(tmp_path / file.name)
+        longer[-1].write_text("one " * 1251 + "\n" + file.read_text())
+    result = nmtkit("calibrate", folder, "--dev", *longer)
+    assert "train.en: 1 line of more than 5,000 characters left out" in result.stderr
+    assert read_calibration(folder) == expected
+
+
 def test_swapped_sides_are_refused(model, corpus, nmtkit, tmp_path):
     folder = shutil.copytree(model, tmp_path / "swapped")
     files = corpus / "train.fr", corpus / "train.en"

@@ -1,8 +1,10 @@
 """`nmtkit optimize` leaves what `translate --fast` uses, and `check` knows it."""
 
 import json
+import os
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -99,6 +101,41 @@ def test_a_changed_table_is_an_error(optimize, nmtkit, folder, trials):
     assert f"error: {folder}/lexicon.gz: changed or damaged" in found
     result = nmtkit("translate", "-m", folder, "--fast", input="one\n", status=1)
     assert "lexicon.gz: changed or damaged" in result.stderr and result.stdout == ""
+
+
+@pytest.mark.parametrize("before", [True, False])
+@pytest.mark.parametrize("after", [True, False])
+def test_a_kill_at_any_moment_leaves_a_model_that_translates(
+    optimize, folder, trials, monkeypatch, tmp_path, before, after
+):
+    """Look at the folder as each change of a name finds and leaves it."""
+    states: list[Path] = []
+
+    def watched(change):
+        def watch(*arguments, **options):
+            for step in range(2):
+                if step:
+                    change(*arguments, **options)
+                states.append(shutil.copytree(folder, tmp_path / f"state{len(states)}"))
+
+        return watch
+
+    slow, table, products = (50, 9), [(50, 1), (49, 3), (49, 3)], [(49, 3), (49, 3), (50, 1)]
+    trials(slow, *(table if before else products))
+    optimize()
+    old = record_of(folder)
+    trials((50, 8), *(table if after else products))
+    for name in ("replace", "rename", "unlink"):
+        monkeypatch.setattr(os, name, watched(getattr(os, name)))
+    optimize("--max-pairs", 2)
+    monkeypatch.undo()
+    records = [read_fast_record(state) for state in states]
+    for record, state in zip(records, states, strict=True):
+        assert record in (old, None, record_of(folder))
+        if record is not None:
+            record.check_lexicon(state)
+    assert records[0] == old and records[-1] == record_of(folder) != old
+    assert bool(record_of(folder).lexicon) == after == (folder / "lexicon.gz").exists()
 
 
 @pytest.fixture

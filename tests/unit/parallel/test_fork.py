@@ -6,6 +6,7 @@ import functools
 import multiprocessing
 import os
 import signal
+import subprocess
 import sys
 import termios
 import threading
@@ -19,6 +20,16 @@ import torch
 from nmtkit.errors import DataError, NmtkitError
 from nmtkit.parallel import fork
 from nmtkit.parallel.fork import can_fork, in_processes, in_threads, run_parallel
+from tests.unit.parallel.worker_ends import assert_worker_ends_with
+
+HOLDER = """
+import os, time
+from nmtkit.parallel.fork import in_processes
+def long_task():
+    print(os.getpid(), flush=True)
+    time.sleep(60)
+in_processes([lambda: time.sleep(60), long_task])
+"""
 
 WAYS = [
     pytest.param(
@@ -135,6 +146,41 @@ def test_a_fork_killed_while_it_sends_its_result_is_reported(forks):
     succeeded, error = child.outcome()
     child.end()
     assert not succeeded and "was killed" in str(error)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="forks are for Linux")
+def test_a_fork_ends_with_the_process_that_started_it():
+    assert_worker_ends_with(HOLDER)
+
+
+STOPPED = """
+import os, signal, time
+from nmtkit.cli.termination import raise_on_termination
+os.register_at_fork(after_in_child=lambda: os.kill(os.getpid(), signal.{name}))
+with raise_on_termination():
+    {work}
+"""
+
+WORK = {
+    "fork": "from nmtkit.parallel.fork import in_processes; print(in_processes([int, int]))",
+    "worker": "from nmtkit.parallel.forked_worker import ForkedWorker; w = ForkedWorker(int);"
+    " w.submit(0); print(w.result())",
+    "pool": "from nmtkit.parallel.process_pool import ProcessPool\n"
+    "    with ProcessPool(2) as pool: print(list(pool.imap(abs, [0, 0])))",
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="forks are for Linux")
+@pytest.mark.parametrize("work", WORK)
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_stop_signal_to_a_new_fork_raises_nothing_in_it(work, name):
+    """Those that `timeout` or a terminal sends to the whole group reach forks at any moment."""
+    code = STOPPED.format(name=name, work=WORK[work])
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    if name == "SIGTERM" and work != "worker":  # ends the fork, as the calling process wants
+        assert "was killed" in ended.stderr and "Terminated: " not in ended.stderr
+    else:
+        assert (ended.stderr, "0" in ended.stdout) == ("", True)
 
 
 def test_an_interrupt_ends_the_others(forks):

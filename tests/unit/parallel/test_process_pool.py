@@ -1,12 +1,25 @@
 """Results are in the order of the items, with any number of processes."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
 
 from nmtkit.errors import DataError, NmtkitError
 from nmtkit.parallel.process_pool import ProcessPool
+from tests.unit.parallel.worker_ends import assert_worker_ends_with
+
+HOLDER = """
+import os, time
+from nmtkit.parallel.process_pool import ProcessPool
+def own_id(_):
+    return os.getpid()
+with ProcessPool(2) as pool:
+    print(next(pool.imap(own_id, [1, 2])), flush=True)
+    time.sleep(60)
+"""
 
 
 def square(number: int) -> tuple[int, int]:
@@ -75,3 +88,34 @@ def test_an_error_in_a_worker_is_raised(two: ProcessPool) -> None:
 def test_a_killed_worker_is_reported() -> None:
     with ProcessPool(2) as workers, pytest.raises(NmtkitError, match="was killed"):
         list(workers.imap(die, [1, 2, 3]))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="forks are used on Linux only")
+def test_forks_that_wait_for_work_end_with_the_process_that_started_them() -> None:
+    assert_worker_ends_with(HOLDER)
+
+
+STOPPED = """
+import os, signal, time
+from nmtkit.cli.termination import Terminated, raise_on_termination
+from nmtkit.parallel.process_pool import ProcessPool
+try:
+    with raise_on_termination(), ProcessPool(2) as pool:
+        list(pool.imap(abs, [1, 2, 3]))
+        os.killpg(0, signal.SIGTERM)
+        time.sleep(60)
+except Terminated:
+    print("terminated")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="forks are used on Linux only")
+def test_a_sigterm_to_the_whole_group_ends_idle_workers_without_a_word() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", STOPPED],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        start_new_session=True,
+    )
+    assert (ended.stdout, ended.stderr) == ("terminated\n", "")
