@@ -134,8 +134,10 @@ def _usable_pairs(dev: tuple[str | Path, str | Path]) -> list[tuple[str, str]]:
         log.warning(
             "%s: %s of more than %s characters left out, as long lines take very long; give one"
             " sentence a line",
-            dev[0], counted(left_out, "line"), f"{MAX_SOURCE_CHARACTERS:,}",
-        )  # fmt: skip
+            dev[0],
+            counted(left_out, "line"),
+            f"{MAX_SOURCE_CHARACTERS:,}",
+        )
     return usable
 
 
