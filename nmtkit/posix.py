@@ -16,7 +16,7 @@ from nmtkit.errors import NmtkitError
 REQUIRED = {
     os: ("pread", "set_blocking", "O_NONBLOCK", "O_NOFOLLOW", "O_CLOEXEC", "O_DIRECTORY", "nice"),
     select: ("poll", "POLLIN"),
-    signal: ("setitimer", "ITIMER_REAL", "SIGHUP"),
+    signal: ("setitimer", "ITIMER_REAL", "SIGHUP", "SIGKILL", "pthread_sigmask"),
 }
 """Module -> what the package uses of it that not every system has."""
 

@@ -35,10 +35,12 @@ ATTRIBUTES = {
 
 ALLOWED = {
     ("parallel/fork.py", "pickle"),
+    ("parallel/fork_start.py", "ctypes"),
     ("parallel/forked_worker.py", "pickle"),
     ("cli/allocator.py", "ctypes"),
     ("documents/archive.py", "zipfile"),
     ("documents/epub.py", "urllib.parse"),
+    ("documents/ooxml.py", "urllib.parse"),
     ("extras.py", "urllib.parse"),
     ("io/exchange.py", "ctypes"),
     ("io/moses_zip.py", "zipfile"),
@@ -56,10 +58,10 @@ ALLOWED = {
 }
 """Exceptions: a worker, a fork or another Python with a function of nmtkit, exchanges objects with
 its parent through private pipes, never through a file; ctypes calls functions of the C library that
-is already loaded: its allocator's settings, and renameat2; urllib.parse only reads an address; the
-members of a zip file are read as streams, and their names are no paths. `serve` listens on a
-socket, and speaks JSON with the processes of models through pairs of sockets; it connects to
-nothing."""
+is already loaded: its allocator's settings, renameat2, and prctl; urllib.parse only reads an
+address, or the name of a part of a document; the members of a zip file are read as streams, and
+their names are no paths. `serve` listens on a socket, and speaks JSON with the processes of models
+through pairs of sockets; it connects to nothing."""
 
 
 def dangerous(source: str) -> Iterator[str]:
