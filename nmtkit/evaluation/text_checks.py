@@ -30,12 +30,18 @@ def looks_tokenized(lines: Sequence[str]) -> bool | None:
     return 2 * sum(line.endswith(" .") for line in ends) > len(ends)
 
 
+def find_escape(line: str) -> str | None:
+    """Return the first of Moses's escapes in a line, such as `&apos;`, or None."""
+    found = _ENTITY.search(line)
+    return found[0] if found else None
+
+
 def looks_escaped(lines: Sequence[str]) -> bool | None:
     """Return True if apostrophes, quotes etc. are written as entities, as by Moses (`&apos;`).
 
     :return: None if the text has none of these characters in either form.
     """
-    if any(_ENTITY.search(line) for line in lines):
+    if any(map(find_escape, lines)):
         return True
     return False if any(_ESCAPED_CHARACTER.search(line) for line in lines) else None
 

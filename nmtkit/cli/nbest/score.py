@@ -1,7 +1,6 @@
 """`nmtkit nbest score`: an n-best list in, the list with features of models or an ensemble out."""
 
 import logging
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -27,9 +26,6 @@ if TYPE_CHECKING:
     from nmtkit.smt.nbest import Entry
 
 log = logging.getLogger("nmtkit")
-
-ESCAPE = re.compile("&(?:apos|quot|#124|#91|#93|lt|gt|amp);")
-"""The escapes of Moses's tokenizer."""
 
 
 @declare_command(
@@ -187,15 +183,17 @@ def _warn_if_raw(entries: "Iterator[Entry]") -> "Iterator[Entry]":
 
 def _warn_if_escaped(entries: "Iterator[Entry]") -> "Iterator[Entry]":
     """Yield the entries; warn of the first that has Moses's escapes, which the model never saw."""
+    from nmtkit.evaluation.text_checks import find_escape
+
     warned = False
     for entry in entries:
-        if not warned and (escape := ESCAPE.search(entry.fields[1])):
+        if not warned and (escape := find_escape(entry.fields[1])):
             warned = True
             log.warning(
                 "%s: has '%s', as Moses escapes its tokens, but a model was trained on text without"
                 " escapes; train it on Moses's tokens ('nmtkit prepare --tokenized', or --escape),"
                 " or add --tokenized if the scores are meant so",
                 entry.location,
-                escape[0],
+                escape,
             )
         yield entry

@@ -3,6 +3,7 @@
 import pytest
 
 from nmtkit.evaluation.text_checks import (
+    find_escape,
     holds_subwords,
     looks_decomposed,
     looks_escaped,
@@ -40,6 +41,11 @@ def test_looks_tokenized(lines: list[str], expected: bool | None) -> None:
 )
 def test_looks_escaped(lines: list[str], expected: bool | None) -> None:
     assert looks_escaped(lines) is expected
+
+
+def test_the_first_escape_is_found() -> None:
+    assert find_escape("R & D; l&apos; eau &quot; &eacute;") == "&apos;"
+    assert find_escape("R & D; caf&eacute;") is None
 
 
 @pytest.mark.parametrize(
