@@ -55,10 +55,13 @@ wmt_segmented := $(WORK)/.segmented-$(SEGMENTED)
 wmt_choices := $(wmt_size) $(wmt_source) $(wmt_words) $(wmt_domain) $(wmt_segmented)
 .PHONY: wmt_another_choice
 $(filter-out $(wildcard $(wmt_choices)),$(wmt_choices)): wmt_another_choice
+define another_choice
+@mkdir -p $(@D)
+@rm -f $(@D)/$(firstword $(subst -,- ,$(@F)))*
+@touch $@
+endef
 $(wmt_choices):
-	@mkdir -p $(@D)
-	@rm -f $(@D)/$(firstword $(subst -,- ,$(@F)))*
-	@touch $@
+	$(another_choice)
 
 # ---- The small mirrors
 

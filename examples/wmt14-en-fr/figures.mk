@@ -12,6 +12,7 @@ rnnphrase := phrases/phrase-rnn.$(first)
 # ---- Tables: by tables.py, with our figures beside the published ones
 
 paper_tables := $(shell sed -n 's/^key = "\(.*\)"/\1/p' $(here)/published.toml)
+quoted     = '$(subst ','\'',$1)'
 seeds_of   = $(foreach s,$1,$(if $(SEEDS_$s),--seeds-of $s='$(SEEDS_$s)'))
 tabulate   = $(here)/tables.py --work $(WORK) --systems '$1' --seeds '$(SEEDS)' $(call seeds_of,$1) \
              --beam $(BEAM) --params $(PARAMS) --size $(SIZE) $(if $(DOMAIN),--domain $(DOMAIN)) $(UPDATES:%=--updates %) $(if $(filter made-up,$(MOSES_OUTPUT)),--made-up-moses) $(reasons) $(if $2,--table $2)
@@ -23,14 +24,21 @@ files_of   = $(shell $(python) $(call tabulate,$1,$2) --list files)
 evaluation_files    := $(call files_of,$(chosen))
 $(if $(evaluation_files),,$(error no table can be made of SYSTEMS=$(SYSTEMS)))
 
-$(R)/tables.md: $(evaluation_files) $(tables_by)
+# Other systems, seeds or settings make tables and figures anew, as other choices make texts (data.mk).
+made_of   := $(chosen) seeds $(SEEDS) $(call seeds_of,$(chosen)) beam $(BEAM) params $(PARAMS) moses $(MOSES_OUTPUT)
+of_tables := $(R)/.of-$(firstword $(shell printf '%s' $(call quoted,$(made_of)) | cksum))
+$(if $(wildcard $(of_tables)),,$(of_tables): wmt_another_choice)
+$(of_tables):
+	$(another_choice)
+
+$(R)/tables.md: $(evaluation_files) $(tables_by) $(of_tables)
 	mkdir -p $(R)
 	$(PYTHON) $(call tabulate,$(chosen)) --output $(R)
 
 # The files of a single table are asked for only if it is a goal.
 asked     := $(filter $(paper_tables),$(notdir $(MAKECMDGOALS:.md=)))
 $(foreach t,$(asked),$(eval $(R)/$t.md: $(call files_of,$(chosen),$t)))
-$(paper_tables:%=$(R)/%.md): $(R)/%.md: $(tables_by)
+$(paper_tables:%=$(R)/%.md): $(R)/%.md: $(tables_by) $(of_tables)
 	mkdir -p $(R)
 	$(PYTHON) $(call tabulate,$(chosen),$*) $(whole)
 
@@ -61,7 +69,6 @@ said_of    = Parameters: params.$(PARAMS).$(if $(call translated,$1), Unknown wo
                $(call with_unk,$1),may be,are never) chosen.)
 heading    = printf '\#\#\# %s\n' $(call quoted,$($1_title)) $(if $(call of_models,$1),\
                && printf '\n%s\n' $(call quoted,$(call said_of,$1)))
-quoted     = '$(subst ','\'',$1)'
 # Text without Moses's escapes.
 plain      = $(PYTHON) -c 'import html, sys; sys.stdout.writelines(map(html.unescape, sys.stdin))'
 picture    = printf '\n![%s](%s)\n' $(call quoted,$1) '$2'
@@ -317,6 +324,7 @@ figures   := $(foreach f,$(paper_figures),$(if $(if $($f_panels),$(call panels,$
 why_left_out = $(call why_not,$(or $(firstword $($1_panels)),$1))
 left_out  := $(filter-out $(figures),$(paper_figures))
 figure_files := $(figures:%=$(R)/%.md)
+$(figure_files) $(all_panels:%=$(R)/%.svg) $(R)/segmentation-figure-3.csv: $(of_tables)
 
 with_figure_3 := cho-phrases-table-2 cho-phrases-table-3
 .PHONY: $(paper_tables) $(paper_figures) $(with_figure_3)

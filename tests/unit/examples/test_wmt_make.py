@@ -231,6 +231,26 @@ def test_another_selection_rebuilds_what_depends_on_it(finished: Run) -> None:
     assert finished.make("-q")[0] == 0
 
 
+@pytest.mark.parametrize(
+    "choice",
+    [
+        "SYSTEMS=rnnenc-30 rnnsearch-50",
+        "SEEDS=1 2",
+        "BEAM=3",
+        "PARAMS=best",
+        "MOSES_OUTPUT=made-up",
+    ],
+)
+def test_another_choice_makes_tables_and_figures_again(finished: Run, choice: str) -> None:
+    """Also in a folder where all is finished, and there is nothing to be done without it."""
+    assert finished.make()[0] == 0  # whatever the tests before have rebuilt
+    status, output = finished.make("-n", choice)
+    assert status == 0 and "warning" not in output
+    for made in ("/tables.py", "bahdanau-figure-2.md", "results.md"):
+        assert made in output
+    assert finished.make("-q")[0] == 0
+
+
 @pytest.mark.parametrize("name", ["published.toml", "tables.py", "cells.py", "orders.py"])
 def test_tables_are_made_again_by_a_changed_program(finished: Run, name: str) -> None:
     output = finished.make("-n", "-W", str(RECIPE / name), "tables")[1]
