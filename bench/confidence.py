@@ -63,7 +63,7 @@ def chance_error(probabilities: NDArray[np.float64]) -> float:
 def check_names(names: Sequence[str]) -> None:
     """Check the names of the systems, which are also those of their folders.
 
-    :raises BenchError: a name occurs twice, or is none of a folder.
+    :raises BenchError: a name occurs twice, or cannot be a folder's.
     """
     for name in names:
         if names.count(name) > 1:

@@ -373,7 +373,7 @@ def runs_of(options: argparse.Namespace) -> Iterator[Run]:
     for pair in options.pairs:
         src, _, tgt = pair.partition("-")
         if not (src and tgt) or (src == "en") == (tgt == "en"):
-            raise BenchError(f"--pairs {pair}: expected SRC-TGT, of which one is en")
+            raise BenchError(f"--pairs {pair}: expected SRC-TGT, one of them en")
         direction = Direction(src, tgt, options.data)
         data = direction.prepare(options.work / pair, options.size)
         for system in systems_of(options.peers):

@@ -48,12 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"{options.source}: {len(test.rare)} of {len(source)} lines have a word that"
             f" {options.train} lacks; there is nothing to compare"
         )
-    texts = {
-        **{
-            file: [tgt.tokenize(line) for line in read_lines(file)] for file in options.translations
-        },
-        **{file: [line.split() for line in read_lines(file)] for file in options.tokenized},
-    }
+    texts = {file: list(map(tgt.tokenize, read_lines(file))) for file in options.translations}
+    texts |= {file: list(map(str.split, read_lines(file))) for file in options.tokenized}
     for file, text in texts.items():
         if len(text) != len(source):
             raise BenchError(f"{file}: {len(text)} lines, not {len(source)}")

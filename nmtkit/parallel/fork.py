@@ -25,7 +25,12 @@ import torch
 
 from nmtkit.errors import worker_killed
 from nmtkit.parallel.environment import may_fork
-from nmtkit.parallel.fork_start import STOP_SIGNALS, begin_fork, stop_signals_held
+from nmtkit.parallel.fork_start import (
+    STOP_SIGNALS,
+    TERMINAL_SIGNALS,
+    begin_fork,
+    stop_signals_held,
+)
 
 Result = TypeVar("Result")
 
@@ -111,8 +116,8 @@ class _Fork:
 
     def __init__(self, task: Callable[[], Any]) -> None:
         self._results, sender = multiprocessing.Pipe(duplex=False)
-        ignored = (signal.SIGINT, signal.SIGHUP)  # `end` sends a SIGTERM
-        self._process = start_fork(_send_outcome, task, sender, ignored=ignored)
+        # `end` sends a SIGTERM
+        self._process = start_fork(_send_outcome, task, sender, ignored=TERMINAL_SIGNALS)
         sender.close()
 
     def outcome(self) -> tuple[bool, Any]:

@@ -17,6 +17,10 @@ from collections.abc import Collection, Iterator
 from multiprocessing import parent_process
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""SIGHUP comes when a terminal or a connection is closed, unless `nohup` has it ignored."""
+
+TERMINAL_SIGNALS = (signal.SIGINT, signal.SIGHUP)
+"""Stop signals that a fork ignores if its parent ends it by SIGTERM."""
 
 _PR_SET_PDEATHSIG = 1
 """Option of Linux's prctl: the signal that a process gets when its parent ends."""

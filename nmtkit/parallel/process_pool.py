@@ -2,7 +2,6 @@
 
 import itertools
 import multiprocessing
-import signal
 import sys
 import threading
 from collections import deque
@@ -14,7 +13,7 @@ from typing import Any, Self, TypeAlias, TypeVar
 from nmtkit.errors import worker_killed
 from nmtkit.parallel.background import BackgroundWorker
 from nmtkit.parallel.environment import may_fork
-from nmtkit.parallel.fork_start import begin_fork, stop_signals_held
+from nmtkit.parallel.fork_start import TERMINAL_SIGNALS, begin_fork, stop_signals_held
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -24,10 +23,6 @@ Call: TypeAlias = tuple[Callable[[Any], Any], Any]
 
 _ITEMS_PER_PROCESS = 4
 """Items in progress, or finished and not yet read, per process; it bounds the memory used."""
-
-
-IGNORED = (signal.SIGINT, signal.SIGHUP)
-"""Stop signals that workers ignore, as the main process ends them; SIGTERM is how it does."""
 
 
 class ProcessPool:
@@ -100,7 +95,7 @@ class ProcessPool:
         """
         if self._pool is None and may_fork() and "torch" not in sys.modules:
             context = multiprocessing.get_context("fork")
-            self._pool = ProcessPoolExecutor(self._count, context, begin_fork, (IGNORED,))
+            self._pool = ProcessPoolExecutor(self._count, context, begin_fork, (TERMINAL_SIGNALS,))
             with stop_signals_held():
                 self._pool.submit(int)  # forks all workers
         elif self._pool is None:

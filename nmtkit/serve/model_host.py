@@ -22,6 +22,7 @@ from socket import CMSG_SPACE, SCM_RIGHTS, SOL_SOCKET, socket
 from typing import Any
 
 from nmtkit.errors import ModelError, NmtkitError
+from nmtkit.parallel.fork_start import STOP_SIGNALS
 
 WARM_UP = ("1 2 3", "A line, to warm up.")
 """Lines that are translated before the model is ready, to fill its caches."""
@@ -40,7 +41,7 @@ def main(descriptor: int) -> None:
 
     :param descriptor: of the socket of commands.
     """
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in STOP_SIGNALS:
         signal.signal(number, signal.SIG_IGN)  # the server ends its hosts
     with socket(fileno=descriptor) as connection:
         _obey(Commands(connection))

@@ -12,12 +12,12 @@ from nmtkit.models import Model
 from nmtkit.models.attention_guide import AttentionGuide
 from nmtkit.models.fast.torch_private import gradient_norm, scale_gradients_
 from nmtkit.models.softmax_sampling import WordSampler
+from nmtkit.parallel.fork_start import STOP_SIGNALS
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.cost_gradient import CostGradient, Teacher
 from nmtkit.training.cuda_graphs import CudaGraphs
 from nmtkit.training.part_gradients import AddGradient, GradientTask, PartGradients
-from nmtkit.training.signals import STOP_SIGNALS
 
 log = logging.getLogger("nmtkit")
 

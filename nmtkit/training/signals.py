@@ -7,10 +7,9 @@ import time
 from types import FrameType, TracebackType
 from typing import Any
 
-log = logging.getLogger("nmtkit")
+from nmtkit.parallel.fork_start import STOP_SIGNALS
 
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""SIGHUP comes when a terminal or a connection is closed, unless `nohup` has it ignored."""
+log = logging.getLogger("nmtkit")
 
 
 class StopSignals:
