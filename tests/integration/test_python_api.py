@@ -244,7 +244,7 @@ def test_a_script_that_prepares_with_workers_runs_once(corpus, tmp_path, stdin):
     code = f"""
 import torch
 from nmtkit import prepare
-from nmtkit.preprocessing import prepare as module
+from nmtkit.preprocessing import folder_writer as module
 
 module.BLOCK_LINES = 5
 print("the script runs")

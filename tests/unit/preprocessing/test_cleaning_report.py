@@ -11,7 +11,7 @@ import pytest
 from nmtkit import prepare
 from nmtkit.errors import OutputError
 from nmtkit.preprocessing import api
-from nmtkit.preprocessing import prepare as prepare_module
+from nmtkit.preprocessing import folder_writer
 from nmtkit.preprocessing.duplicates import DigestSet, digest
 from nmtkit.preprocessing.leakage import Leak, LeakCounts, log_leaks
 from nmtkit.preprocessing.tally import Sample
@@ -29,7 +29,7 @@ PAIRS = [
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prepare_module, "BLOCK_LINES", 3)
+    monkeypatch.setattr(folder_writer, "BLOCK_LINES", 3)
 
 
 def run(folder: Path, name: str, **options: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from nmtkit.config import TextConfig
 from nmtkit.data.manifest import read_manifest
 from nmtkit.errors import ConfigError, DataError, OutputError
 from nmtkit.io.lines import file_sha256, read_lines
-from nmtkit.preprocessing import prepare as prepare_module
+from nmtkit.preprocessing import folder_writer
 from nmtkit.preprocessing.prepare import prepare
 from nmtkit.preprocessing.settings import PrepareSettings
 from nmtkit.preprocessing.shortlists import write_shortlist, write_shortlists
@@ -27,7 +27,7 @@ SEPARATE = TextConfig(subwords="separate")
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prepare_module, "BLOCK_LINES", 3)
+    monkeypatch.setattr(folder_writer, "BLOCK_LINES", 3)
 
 
 def write(folder: Path, name: str, pairs: list[tuple[str, str]]) -> Files:
@@ -376,7 +376,7 @@ def test_an_interruption_leaves_nothing(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(prepare_module, "clean_block", interrupted)
+    monkeypatch.setattr(folder_writer, "clean_block", interrupted)
     with pytest.raises(KeyboardInterrupt):
         prepare(PrepareSettings(), tmp_path / "out", train)
     assert not (tmp_path / "out").exists() and alone(tmp_path)

@@ -8,7 +8,7 @@ import pytest
 from nmtkit.config import TextConfig
 from nmtkit.errors import ConfigError, DataError
 from nmtkit.io.lines import file_sha256, read_lines
-from nmtkit.preprocessing import prepare as prepare_module
+from nmtkit.preprocessing import folder_writer
 from nmtkit.preprocessing.prepare import prepare
 from nmtkit.preprocessing.settings import PrepareSettings
 from nmtkit.text.subword.bpe import undo_bpe
@@ -28,7 +28,7 @@ TABLE = [
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(prepare_module, "BLOCK_LINES", 2)
+    monkeypatch.setattr(folder_writer, "BLOCK_LINES", 2)
 
 
 def write(path: Path, pairs: list[tuple[str, str]]) -> tuple[Path]:
