@@ -20,7 +20,6 @@ from nmtkit.models.base import Scored, TranslationModel
 from nmtkit.models.fast.int8 import is_int8_fast
 from nmtkit.models.precision import BFLOAT16_SIZE, Precision, multiplies_bfloat16
 from nmtkit.search.batch_queue import EncodedBatch
-from nmtkit.search.candidates import PADDING
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, ModelAveraging
 from nmtkit.special_symbols import EOS
 from nmtkit.text.names import PLACEHOLDERS, same_names
@@ -279,6 +278,8 @@ def candidate_rows(
     :param constraints: of each sentence, whose tokens are added; empty if there are none.
     :return: Shape: [B, K], int64.
     """
+    from nmtkit.search.candidates import PADDING  # rarely needed: start-up
+
     ids = [candidates.candidates(tokens[0]) for tokens in sentences]
     rows = [torch.as_tensor(line_ids, dtype=torch.int64) for line_ids in ids]
     if constraints:

@@ -28,16 +28,11 @@ from nmtkit.search.beam_step import (
     retire,
 )
 from nmtkit.search.candidates import PADDING, CandidateScorer
+from nmtkit.search.expansions import Expansions, join_expansions
 from nmtkit.search.model_averaging import ModelAveraging
-from nmtkit.search.next_token import (
-    Expansions,
-    NextTokenScorer,
-    TokenMask,
-    initial_states,
-    join_expansions,
-    predict,
-)
+from nmtkit.search.next_token import NextTokenScorer, initial_states, predict
 from nmtkit.search.search_settings import beam_shrinks, expansions_per_sentence, mask_tokens
+from nmtkit.search.token_mask import TokenMask
 
 if TYPE_CHECKING:
     from nmtkit.search.constrained_beam import ConstrainedRows

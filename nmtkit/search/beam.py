@@ -46,7 +46,6 @@ from torch import Tensor
 from nmtkit.config import SearchConfig
 from nmtkit.models.base import TranslationModel
 from nmtkit.search.batch_queue import BatchQueue, EncodedBatch, source_lengths
-from nmtkit.search.coverage import rerank_by_coverage
 from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, ModelAveraging
 from nmtkit.search.search_settings import check_settings, hypotheses_to_rerank
@@ -88,6 +87,10 @@ def beam_search(
             from nmtkit.search.alignments import with_alignments  # rarely needed: start-up
 
             hypotheses = with_alignments(models[:1], encoded[:1], batch.lengths, hypotheses)
+        if not settings.coverage_penalty:
+            return hypotheses
+        from nmtkit.search.coverage import rerank_by_coverage  # rarely needed: start-up
+
         return [rerank_by_coverage(sentence, settings, n_best) for sentence in hypotheses]
 
 

@@ -12,7 +12,7 @@ from torch.nn import functional
 from nmtkit.config import SearchConfig
 from nmtkit.errors import ModelError
 from nmtkit.search.beam_history import BeamHistory, score_dtype
-from nmtkit.search.next_token import Expansions
+from nmtkit.search.expansions import Expansions
 from nmtkit.search.search_settings import (
     MAX_LOG_PROB,
     NOT_A_NUMBER,

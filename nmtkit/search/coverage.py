@@ -31,6 +31,4 @@ def rerank_by_coverage(
     hypotheses: list[Hypothesis], settings: SearchConfig, n_best: int
 ) -> list[Hypothesis]:
     """Return the n best of a sentence's hypotheses, as the settings rank them."""
-    if not settings.coverage_penalty:
-        return hypotheses
     return sorted(hypotheses, key=lambda h: -h.ranking_score(settings))[:n_best]

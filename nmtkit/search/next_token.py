@@ -13,17 +13,18 @@ at once, and each hypothesis keeps its c best tokens.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from nmtkit.models.base import LogitLayer, OutputLayer, TranslationModel
 from nmtkit.models.search_state import EncodedSource, SearchState
+from nmtkit.search.expansions import Expansions, sort_ties, top_expansions
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, FIRST, ModelAveraging
-from nmtkit.search.token_blocks import BLOCK_TOKENS, GROUP_TOKENS, block_tokens, maxima_of_blocks
-from nmtkit.special_symbols import BOS, EOS, UNK
+from nmtkit.search.token_blocks import GROUP_TOKENS, block_tokens, maxima_of_blocks
+from nmtkit.search.token_mask import TokenMask
+from nmtkit.special_symbols import EOS
 
 if TYPE_CHECKING:
     from nmtkit.search.candidates import CandidateScorer
@@ -48,100 +49,13 @@ MAX_LOGITS_ON_DEVICE = 1 << 28
 """Logits held at a time on a GPU, which has memory but no such cache."""
 
 
-class Expansions(NamedTuple):
-    """Hypotheses extended by one token, best first.
-
-    scores: log p, the new token's included; -inf if there are too few. Shape: [B, c].
-    parents: slot of the hypothesis that is extended. Shape: [B, c].
-    tokens: the new token, `</s>` if there are too few. Shape: [B, c].
-    credits: what is added to log p where hypotheses are compared; None: nothing. Shape: [B, c].
-    """
-
-    scores: Tensor
-    parents: Tensor
-    tokens: Tensor
-    credits: Tensor | None = None
-
-    @property
-    def ranks(self) -> Tensor:
-        """What hypotheses are compared by. Shape: [B, c]."""
-        return self.scores if self.credits is None else self.scores + self.credits
-
-
-def join_expansions(*parts: tuple[Tensor, Expansions]) -> Expansions:
-    """Return the expansions of all sentences from those of some, each with its rows."""
-    width = max(part.scores.size(1) for _, part in parts)
-    columns: list[list[Tensor]] = [[], [], [], []]
-    for _, (scores, parents, tokens, credits) in parts:
-        added = torch.zeros_like(scores) if credits is None else credits
-        missing = [0, width - scores.size(1)]
-        columns[0].append(functional.pad(scores, missing, value=-torch.inf))
-        columns[1].append(functional.pad(parents, missing))
-        columns[2].append(functional.pad(tokens, missing, value=EOS))
-        columns[3].append(functional.pad(added, missing))
-    order = torch.cat([rows for rows, _ in parts]).argsort()
-    return Expansions(*(torch.cat(column)[order] for column in columns))
-
-
-class TokenMask(NamedTuple):
-    """Tokens that must not be chosen. The others are not renormalised.
-
-    eos: True for hypotheses whose next token must not be `</s>`. Shape: [B, k], bool.
-    unk: True if `<unk>` is forbidden everywhere.
-    repeats: other tokens that are forbidden, padded with `BOS`. Shape: [B, k, m].
-    """
-
-    eos: Tensor
-    unk: bool
-    repeats: Tensor | None = None
-
-    def select(self, rows: Tensor | slice) -> "TokenMask":
-        """Keep some of the B * k hypotheses. Shape of `eos`: [number of rows]."""
-        repeats = None if self.repeats is None else self.repeats.flatten(0, -2)[rows]
-        return TokenMask(self.eos.flatten()[rows], self.unk, repeats)
-
-    def of_sentences(self, rows: Tensor) -> "TokenMask":
-        """Keep some of the B sentences."""
-        return TokenMask(
-            self.eos[rows], self.unk, None if self.repeats is None else self.repeats[rows]
-        )
-
-    def allowing(self, repeats: Tensor) -> "TokenMask":
-        """Allow some of `repeats`, where this is True. Shape: [B, k, m] or [B, k, 1]."""
-        if self.repeats is None:
-            return self
-        return self._replace(repeats=self.repeats.masked_fill(repeats, BOS))
-
-    def apply(self, log_probs: Tensor) -> Tensor:
-        """Set forbidden tokens to -inf, in place.
-
-        :param log_probs: of `</s>`, `<unk>` and other tokens. Shape: [r, K].
-        """
-        log_probs[:, EOS].masked_fill_(self.eos.flatten(), -torch.inf)
-        if self.unk:
-            log_probs[:, UNK] = -torch.inf
-        return self.apply_repeats(log_probs)
-
-    def apply_repeats(self, log_probs: Tensor, first: int = 0) -> Tensor:
-        """Set `repeats` to -inf, in place.
-
-        :param log_probs: of consecutive tokens, which begin with `first`. Shape: [r, w].
-        """
-        if self.repeats is None:
-            return log_probs
-        columns = self.repeats.flatten(0, -2) - first  # [r, m]
-        inside = (columns >= 0) & (columns < log_probs.size(1))
-        added = log_probs.new_zeros(()).where(~inside, -torch.inf)  # not assigned: NaN stays NaN
-        return log_probs.scatter_add_(1, columns.where(inside, 0), added)
-
-
 def scorer_of(
     layers: Sequence[OutputLayer], candidates: Tensor | None, averaging: ModelAveraging
 ) -> "NextTokenScorer | CandidateScorer":
     """Return a scorer over the candidates of each sentence, or the whole vocabulary without any."""
     if candidates is None:
         return NextTokenScorer(layers, averaging)
-    from nmtkit.search.candidates import CandidateScorer  # which imports this module
+    from nmtkit.search.candidates import CandidateScorer  # rarely needed: start-up
 
     return CandidateScorer(layers, candidates, averaging)
 
@@ -225,10 +139,10 @@ class NextTokenScorer:
         positions = _positions(rows, scores).gather(1, parents).flatten()  # among active rows
         flat = tokens.flatten(0, 1)  # [B * c, BLOCK_TOKENS]
         log_probs = self._token_log_probs(flat, active, log_z, positions)
-        _mask_tokens(log_probs, flat, allowed.select(positions))
+        allowed.select(positions).apply_at(log_probs, flat)
         values = log_probs.view_as(tokens).to(scores.dtype)
         values = values + scores.gather(1, parents).unsqueeze(2)
-        return _top_expansions(values, parents.unsqueeze(2).expand_as(tokens), tokens, count)
+        return top_expansions(values, parents.unsqueeze(2).expand_as(tokens), tokens, count)
 
     def _best_of_few(
         self, readouts: Sequence[Tensor], scores: Tensor, count: int, mask: TokenMask
@@ -268,7 +182,7 @@ class NextTokenScorer:
         """Find the one best expansion in a beam of 1: the first best token of its best block."""
         tokens = block_tokens(maxima.argmax(1))  # [B, BLOCK_TOKENS]
         log_probs = self._token_log_probs(tokens, readouts, log_z, None)
-        _mask_tokens(log_probs, tokens, mask)
+        mask.apply_at(log_probs, tokens)
         values, columns = log_probs.max(1, keepdim=True)
         values = values.to(scores.dtype) + scores
         tokens = tokens.gather(1, columns).masked_fill_(values == -torch.inf, EOS)
@@ -377,7 +291,7 @@ class NextTokenScorer:
         tokens = block_tokens(blocks)  # [r, BLOCK_TOKENS]
         logits = self._layers[0].logits_of(readout, tokens.clamp(max=self.vocabulary_size - 1))
         logits.masked_fill_(tokens >= self.vocabulary_size, -torch.inf)
-        _mask_tokens(logits, tokens, mask)
+        mask.apply_at(logits, tokens)
         share = (best - log_z).exp()  # of the likeliest token, as rounded
         return log_z + torch.log1p(share * torch.expm1(logits.amax(1) - best))
 
@@ -454,33 +368,3 @@ def _positions(rows: Tensor, scores: Tensor) -> Tensor:
     positions = rows.new_zeros(scores.numel())
     positions[rows] = torch.arange(len(rows), device=rows.device)
     return positions.view_as(scores)
-
-
-def _mask_tokens(log_probs: Tensor, tokens: Tensor, mask: TokenMask) -> None:
-    """Set forbidden tokens to -inf, in place. Tokens and log-probabilities: [n, w]; `eos`: [n]."""
-    log_probs.masked_fill_((tokens == EOS) & mask.eos.unsqueeze(1), -torch.inf)
-    if mask.unk:
-        log_probs.masked_fill_(tokens == UNK, -torch.inf)
-    if mask.repeats is not None:
-        repeated = (tokens.unsqueeze(2) == mask.repeats.unsqueeze(1)).any(2)
-        log_probs.masked_fill_(repeated, -torch.inf)
-
-
-def _top_expansions(scores: Tensor, parents: Tensor, tokens: Tensor, count: int) -> Expansions:
-    """Return the `count` best expansions, best first. Shapes: [B, c, BLOCK_TOKENS]."""
-    best = scores.flatten(1).topk(min(count, tokens.size(1) * BLOCK_TOKENS), dim=1)
-    parents, tokens = (field.flatten(1).gather(1, best.indices) for field in (parents, tokens))
-    return sort_ties(best.values, parents, tokens)
-
-
-def sort_ties(scores: Tensor, parents: Tensor, tokens: Tensor) -> Expansions:
-    """Sort expansions of equal score by parent, then token.
-
-    :param scores, parents, tokens: sorted by score, best first. Shapes: [B, c].
-    """
-    if scores.size(1) > 1:
-        order = (parents * (1 << 32) + tokens).argsort(dim=1)
-        ranks = scores.gather(1, order).argsort(dim=1, descending=True, stable=True)
-        order = order.gather(1, ranks)
-        scores, parents, tokens = (field.gather(1, order) for field in (scores, parents, tokens))
-    return Expansions(scores, parents, tokens.masked_fill(scores == -torch.inf, EOS))

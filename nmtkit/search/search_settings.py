@@ -8,7 +8,7 @@ from torch import Tensor
 from nmtkit.config import SearchConfig
 from nmtkit.config_ranges import MAX_BEAM, MAX_LENGTH_PENALTY, MAX_LENGTH_RATIO
 from nmtkit.errors import ConfigError
-from nmtkit.search.next_token import TokenMask
+from nmtkit.search.token_mask import TokenMask
 
 Lengths = TypeVar("Lengths", bound=Any)
 

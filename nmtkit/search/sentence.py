@@ -19,7 +19,7 @@ from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.beam_history import RankedHypothesis, hypothesis_of
 from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.search.model_averaging import ModelAveraging
-from nmtkit.search.next_token import TokenMask, initial_states, predict, scorer_of
+from nmtkit.search.next_token import initial_states, predict, scorer_of
 from nmtkit.search.search_settings import (
     MAX_LOG_PROB,
     NO_HYPOTHESIS,
@@ -31,6 +31,7 @@ from nmtkit.search.search_settings import (
     reachable_length,
     step_limits,
 )
+from nmtkit.search.token_mask import TokenMask
 from nmtkit.special_symbols import BOS, EOS
 
 
