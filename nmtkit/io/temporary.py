@@ -1,4 +1,4 @@
-"""Temporary names of outputs that are being written, their locks, and leftovers.
+"""Outputs that are being written: their temporary names, locks, leftovers and errors.
 
 An output is written under the hidden name `.NAME.` and 16 hexadecimal digits, beside its own name,
 and renamed when it is complete. It is locked while it is written, and the lock ends with the
@@ -7,18 +7,24 @@ locks, leftovers are never removed.
 """
 
 import contextlib
+import errno
+import io
 import os
 import re
 import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, BinaryIO, cast
 
 from nmtkit.errors import OutputError
 from nmtkit.io.locks import try_lock
 
 OLD_SUFFIX = ".old"
 """Suffix of the hidden name of an old folder while the new one gets its name."""
+
+DEVICE_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+"""Errors of a full device, which name no file."""
 
 _HIDDEN_NAME = re.compile(rf"\..+\.[0-9a-f]{{16}}({re.escape(OLD_SUFFIX)})?")
 
@@ -123,3 +129,91 @@ def temporary_folder(prefix: str) -> Iterator[Path]:
                     f"{folder}: cannot be written: {error.strerror}; set TMPDIR to another folder"
                 ) from error
             raise
+
+
+class _OutputFile(io.FileIO):
+    """A file whose errors of writing name it, so that they are not taken for another output's.
+
+    :param descriptor: what is open already under this path; None: open it.
+    """
+
+    def __init__(self, path: Path, mode: str, descriptor: int | None = None) -> None:
+        super().__init__(str(path) if descriptor is None else descriptor, mode)
+        self._path = path
+
+    def write(self, data: Any) -> int:
+        """Write bytes as `io.FileIO` does."""
+        with naming(self._path):
+            return super().write(data)
+
+
+def create_file(path: str | Path, target: Path) -> tuple[Path, BinaryIO]:
+    """Create a hidden file beside an output, and lock it.
+
+    A process that writes the same output may take the file for a leftover and remove it before it
+    is locked; then there is another one.
+    """
+    while True:
+        hidden = hidden_name(target)
+        with report_write_errors(path, hidden):
+            stream = open_binary(hidden, "xb")
+        if claim(stream.fileno(), hidden):
+            return hidden, stream
+        stream.close()
+        hidden.unlink(missing_ok=True)
+
+
+def create_folder(path: str | Path, target: Path) -> tuple[Path, int]:
+    """Create a hidden folder beside an output, and lock it, as `create_file` does a file.
+
+    :return: the folder, and the descriptor that holds its lock.
+    """
+    while True:
+        hidden = hidden_name(target)
+        with report_write_errors(path, hidden):
+            hidden.mkdir()
+            try:
+                descriptor = os.open(hidden, os.O_RDONLY)
+            except FileNotFoundError:  # removed as a leftover
+                continue
+        if claim(descriptor, hidden):
+            return hidden, descriptor
+        os.close(descriptor)
+        shutil.rmtree(hidden, ignore_errors=True)
+
+
+def open_binary(path: Path, mode: str, descriptor: int | None = None) -> BinaryIO:
+    """Open a file for writing, whose errors name it.
+
+    :param descriptor: what is open already under this path; None: open it.
+    """
+    return cast(BinaryIO, io.BufferedWriter(_OutputFile(path, mode, descriptor)))
+
+
+@contextlib.contextmanager
+def naming(path: str | Path) -> Iterator[None]:
+    """Let errors of a full device name a file if they name none."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno in DEVICE_FULL:
+            error.filename = str(path)
+        raise
+
+
+@contextlib.contextmanager
+def report_write_errors(path: str | Path, written: Path) -> Iterator[None]:
+    """Raise OutputError if the output cannot be written.
+
+    Other errors of the block, such as those of its inputs and other outputs, pass unchanged.
+
+    :param path: the output's name, for the message.
+    :param written: the file, or the folder around it, that is written.
+    """
+    try:
+        yield
+    except OSError as error:
+        name = str(error.filename)
+        if name == str(written) or name.startswith(f"{written}{os.sep}"):
+            raise OutputError(f"{path}: cannot be written: {error.strerror}") from error
+        raise

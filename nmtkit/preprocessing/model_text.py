@@ -35,12 +35,9 @@ class ModelText:
 
         :raises NmtkitError: it is not a model folder, or a file is missing or damaged.
         """
-        from nmtkit.model_folder import (  # imports torch, which other preparations do not need
-            SUMMED_FILES,
-            prepared_files,
-            read_config,
-            read_vocabularies,
-        )
+        # these import torch, which other preparations do not need
+        from nmtkit.model_folder import SUMMED_FILES, read_config, read_vocabularies
+        from nmtkit.new_model_folder import prepared_files
 
         folder = Path(folder)
         config = read_config(folder)

@@ -30,7 +30,7 @@ from typing import Any
 
 from nmtkit.data.manifest import MANIFEST_FILE
 from nmtkit.errors import ConfigError, OutputError
-from nmtkit.io.atomic import output_folder
+from nmtkit.io.atomic_folder import output_folder
 from nmtkit.io.inputs import Source, refuse_repeated_pipes
 from nmtkit.parallel.process_pool import ProcessPool
 from nmtkit.preprocessing.cleaning_report import REPORT_FILES, REPORT_MARK

@@ -32,7 +32,7 @@ import torch
 from torch import nn
 
 from nmtkit.errors import ModelError, counted
-from nmtkit.io.atomic import atomic_folder
+from nmtkit.io.atomic_folder import atomic_folder
 from nmtkit.io.checksums import CHECKSUM_KEY as STATE_CHECKSUM_KEY
 from nmtkit.io.checksums import verify_checksum, with_checksum
 from nmtkit.io.folder_files import read_regular, regular_file_sha256

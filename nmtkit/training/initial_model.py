@@ -31,12 +31,11 @@ from nmtkit.model_folder import (
     BEST_PARAMETERS,
     SUMMED_FILES,
     build_model,
-    other_subwords,
     read_config,
     read_vocabularies,
-    shortlists,
 )
 from nmtkit.models import model_name
+from nmtkit.new_model_folder import other_subwords, shortlists
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.provenance import ADAPTATION_KEY, INITIAL_KEY, read_provenance
 from nmtkit.training.resume_checks import check_nothing_missing

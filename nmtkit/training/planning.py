@@ -12,8 +12,9 @@ from nmtkit.data.manifest import corpus_segments, read_manifest
 from nmtkit.data.sampling import Segment
 from nmtkit.durations import format_duration
 from nmtkit.errors import counted
-from nmtkit.model_folder import find_device, shortlists
+from nmtkit.model_folder import find_device
 from nmtkit.models.precision import BFLOAT16_SIZE, limit_bfloat16_memory, multiplies_bfloat16
+from nmtkit.new_model_folder import shortlists
 from nmtkit.progress_bar import ProgressBar
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.part_gradients import possible_parts

@@ -10,7 +10,8 @@ from nmtkit.config_io import recipe_names
 from nmtkit.data.corpus import Corpus
 from nmtkit.durations import format_duration
 from nmtkit.errors import is_out_of_memory
-from nmtkit.model_folder import find_device, shortlists
+from nmtkit.model_folder import find_device
+from nmtkit.new_model_folder import shortlists
 from nmtkit.training.settings import make_config
 from nmtkit.training.speed import fastest_speeds
 from nmtkit.training.start_checks import check_prepared

@@ -11,14 +11,8 @@ from nmtkit.errors import ConfigError, DataError
 from nmtkit.io.checksums import check_sums
 from nmtkit.io.folder_files import read_regular
 from nmtkit.io.text_content import shell_name
-from nmtkit.model_folder import (
-    MAX_FILE_BYTES,
-    PROVENANCE_FILE,
-    SUMMED_FILES,
-    read_config,
-    shortlists,
-    source_shortlist,
-)
+from nmtkit.model_folder import MAX_FILE_BYTES, PROVENANCE_FILE, SUMMED_FILES, read_config
+from nmtkit.new_model_folder import shortlists, source_shortlist
 from nmtkit.parallel.process_group import ProcessGroup
 from nmtkit.text.names import NAMES
 from nmtkit.text.subword import SUBWORD_FILES

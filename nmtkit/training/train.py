@@ -24,7 +24,7 @@ from nmtkit.config_io import override_strings
 from nmtkit.data.corpus import Corpus
 from nmtkit.data.manifest import corpus_segments, read_manifest
 from nmtkit.errors import ConfigError, ModelError, NmtkitError, OutputError, counted
-from nmtkit.io.atomic import remove_folder
+from nmtkit.io.atomic_folder import remove_folder
 from nmtkit.io.parameters import copy_parameters, read_metadata
 from nmtkit.model_folder import (
     BEST_PARAMETERS,
@@ -32,10 +32,10 @@ from nmtkit.model_folder import (
     find_device,
     read_config,
     read_vocabularies,
-    write_config,
 )
 from nmtkit.models import Model
 from nmtkit.models.precision import limit_bfloat16_memory
+from nmtkit.new_model_folder import write_config
 from nmtkit.parallel.process_group import ProcessGroup, join_process_group
 from nmtkit.text.term_words import TermWords
 from nmtkit.training.checkpoint import has_checkpoints

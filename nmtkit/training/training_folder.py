@@ -12,15 +12,10 @@ from nmtkit.config import Config, TextConfig
 from nmtkit.data.manifest import read_manifest, text_config
 from nmtkit.durations import format_duration
 from nmtkit.errors import ConfigError, ModelError, NmtkitError
-from nmtkit.io.atomic import check_can_make, is_free, remove_folder
+from nmtkit.io.atomic_folder import check_can_make, is_free, remove_folder
 from nmtkit.io.folder_files import check_folder
-from nmtkit.model_folder import (
-    check_is_free,
-    find_device,
-    new_model_folder,
-    read_config,
-    shortlists,
-)
+from nmtkit.model_folder import find_device, read_config
+from nmtkit.new_model_folder import check_is_free, new_model_folder, shortlists
 from nmtkit.training.checkpoint import has_checkpoints
 from nmtkit.training.folder_lock import FolderLock, lock_model_folder
 from nmtkit.training.initial_model import (

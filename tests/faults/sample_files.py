@@ -23,9 +23,10 @@ from torch import nn
 from nmtkit.config import Config, SearchConfig, TextConfig
 from nmtkit.data.corpus import Corpus
 from nmtkit.io.parameters import parameters_of, write_parameters
-from nmtkit.model_folder import build_model, new_model_folder, read_vocabularies
+from nmtkit.model_folder import build_model, read_vocabularies
 from nmtkit.models.cslm import CSLMConfig
 from nmtkit.models.rnnsearch import RNNsearchConfig
+from nmtkit.new_model_folder import new_model_folder
 from nmtkit.text.subword.bpe import BPE
 from nmtkit.text.subword.sentence_piece import SentencePiece
 from nmtkit.training.checkpoint import save_checkpoint

@@ -16,8 +16,9 @@ from nmtkit.inference.scorer import Scorer
 from nmtkit.inference.translator import Translator
 from nmtkit.io.checksums import with_checksum
 from nmtkit.io.parameters import CorruptFileError, parameters_of, write_parameters
-from nmtkit.model_folder import build_model, load_model, new_model_folder, read_config
+from nmtkit.model_folder import build_model, load_model, read_config
 from nmtkit.models.rnnsearch import RNNsearchConfig
+from nmtkit.new_model_folder import new_model_folder
 from nmtkit.training.checkpoint import load_checkpoint, save_checkpoint
 from nmtkit.training.optimizers import make_optimizer
 from nmtkit.training.progress import Progress

@@ -66,10 +66,12 @@ ROOMS = {
     "search": {"search", "models.base", "models.search_state"} | BASE,
     "evaluation": {"evaluation", "text", "io"} | BASE,
     "model_folder": {"text_config", "models", "data", "text", "io"} | BASE,
+    "new_model_folder": {"model_folder", "text_config", "text", "io"} | BASE,
     "inference": {"inference", "model_folder", "search", "models", "data", "text", "io", "parallel"}
     | {"documents"}
     | BASE,
-    "training": {"training", "inference", "model_folder", "search", "evaluation", "models"}
+    "training": {"training", "inference", "model_folder", "new_model_folder"}
+    | {"search", "evaluation", "models"}
     | {"data", "text", "io", "parallel", "nmtkit"}
     | BASE,
     "smt": {"smt", "inference", "model_folder", "evaluation", "text", "io", "parallel"} | BASE,
@@ -104,7 +106,7 @@ COMMANDS_USE = {
 
 LAZY = {
     "nmtkit": COMMANDS_USE | {"text.glossary"},
-    "preprocessing": {"model_folder"},  # `prepare --like MODEL`
+    "preprocessing": {"model_folder", "new_model_folder"},  # `prepare --like MODEL`
     "config": {"models"},  # config dataclasses for the section [model]
     "config_io": {"models"},  # names of models in TOML files
     "cli": COMMANDS_USE | {"progress_bar", "model_folder", "data", "text", "io", "parallel"} | BASE,

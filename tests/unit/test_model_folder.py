@@ -9,15 +9,9 @@ import torch
 from nmtkit.config import Config, TextConfig
 from nmtkit.errors import ConfigError, DataError, ModelError
 from nmtkit.io.parameters import parameters_of, write_parameters
-from nmtkit.model_folder import (
-    build_model,
-    find_device,
-    load_model,
-    new_model_folder,
-    read_config,
-    write_config,
-)
+from nmtkit.model_folder import build_model, find_device, load_model, read_config
 from nmtkit.models.rnnsearch import RNNsearchConfig
+from nmtkit.new_model_folder import new_model_folder, write_config
 from nmtkit.text.subword.bpe import BPE
 from nmtkit.training.checkpoint import load_newest_checkpoint
 from nmtkit.training.optimizers import make_optimizer

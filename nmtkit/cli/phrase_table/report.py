@@ -152,7 +152,7 @@ def command(
 
     """
     configure_threads(threads)
-    from nmtkit.io.atomic import output_folder
+    from nmtkit.io.atomic_folder import output_folder
     from nmtkit.report.figure_io import check_matplotlib
     from nmtkit.report.phrase_figures import MARKER_FILE, write_phrase_report
 

@@ -8,9 +8,10 @@ from typing import Any
 
 from nmtkit.data.manifest import MANIFEST_FILE
 from nmtkit.errors import ModelError, OutputError
-from nmtkit.io.atomic import check_can_make, is_free, output_folder
+from nmtkit.io.atomic_folder import check_can_make, is_free, output_folder
 from nmtkit.io.parameters import Parameters, save_parameters, tensors_sha256
-from nmtkit.model_folder import BEST_PARAMETERS, LoadedModel, prepared_files, write_model_files
+from nmtkit.model_folder import BEST_PARAMETERS, LoadedModel
+from nmtkit.new_model_folder import prepared_files, write_model_files
 from nmtkit.training.adaptation.replay import REPLAY_KEY, Replay
 from nmtkit.training.adaptation.report import AdaptationReport
 from nmtkit.training.folder_lock import is_locked

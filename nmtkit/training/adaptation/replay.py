@@ -21,7 +21,8 @@ from nmtkit.errors import ConfigError, DataError, NmtkitError
 from nmtkit.io.checksums import remembered_sha256
 from nmtkit.io.inputs import VerbatimFile
 from nmtkit.io.lines import read_lines
-from nmtkit.model_folder import LoadedModel, other_subwords
+from nmtkit.model_folder import LoadedModel
+from nmtkit.new_model_folder import other_subwords
 from nmtkit.text.names import PLACEHOLDERS
 from nmtkit.training.adaptation.corrections import Pair, batching
 from nmtkit.training.provenance import read_provenance

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from nmtkit.integrity.check import check
 from nmtkit.io import parameters
-from nmtkit.io.atomic import atomic_file, atomic_folder
+from nmtkit.io.atomic import atomic_file
+from nmtkit.io.atomic_folder import atomic_folder
 from nmtkit.io.fast_record import FAST_FILE, LEXICON_FILE, FastRecord, write_fast_record
 from nmtkit.io.folder_files import open_regular
 from nmtkit.io.temporary import hidden_name

@@ -11,14 +11,8 @@ import pytest
 import nmtkit
 from nmtkit.errors import DataError, OutputError
 from nmtkit.io import temporary
-from nmtkit.io.atomic import (
-    atomic_file,
-    atomic_folder,
-    atomic_path,
-    check_can_make,
-    output_folder,
-    remove_folder,
-)
+from nmtkit.io.atomic import atomic_file, atomic_path
+from nmtkit.io.atomic_folder import atomic_folder, check_can_make, output_folder, remove_folder
 from nmtkit.io.locks import try_lock
 from nmtkit.io.temporary import remove_leftovers
 
@@ -250,7 +244,7 @@ def test_a_removed_folder_is_whole_or_hidden(tmp_path, monkeypatch):
         assert ignore_errors and path.name.startswith(".model.") and (path / "part").is_dir()
 
     with monkeypatch.context() as patch:
-        patch.setattr("nmtkit.io.atomic.shutil.rmtree", fail)
+        patch.setattr("nmtkit.io.atomic_folder.shutil.rmtree", fail)
         leftover = remove_folder(tmp_path / "model")
     assert leftover is not None and [*tmp_path.iterdir()] == [leftover]
     write(tmp_path / "model", "1")  # removes the leftover
@@ -281,7 +275,7 @@ def test_a_mounted_disk_that_was_not_recognised_keeps_its_files(tmp_path, monkey
     def busy(*paths: Any) -> None:
         raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), *map(str, paths))
 
-    monkeypatch.setattr("nmtkit.io.atomic.os.replace", busy)
+    monkeypatch.setattr("nmtkit.io.atomic_folder.os.replace", busy)
     with pytest.raises(OutputError, match="is a mounted disk"):
         remove_folder(tmp_path / "disk")
     with pytest.raises(OutputError, match="is a mounted disk"):

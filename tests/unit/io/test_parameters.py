@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from nmtkit.errors import ModelError, OutputError
-from nmtkit.io.atomic import atomic_folder
+from nmtkit.io.atomic_folder import atomic_folder
 from nmtkit.io.parameters import (
     METADATA_KEY,
     CorruptFileError,

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from nmtkit.io.atomic import output_folder
+from nmtkit.io.atomic_folder import output_folder
 from nmtkit.io.lines import open_output
 from nmtkit.io.temporary import hidden_name, remove_leftovers
 
 HALF = """
 import sys, time
-from nmtkit.io.atomic import output_folder
+from nmtkit.io.atomic_folder import output_folder
 from nmtkit.io.lines import open_output
 here = sys.argv[1]
 with open_output(here + "/file") as file, output_folder(here + "/made", "m", "k") as f:

@@ -10,8 +10,7 @@ import pytest
 
 from nmtkit import prepare
 from nmtkit.errors import OutputError
-from nmtkit.preprocessing import api
-from nmtkit.preprocessing import folder_writer
+from nmtkit.preprocessing import api, folder_writer
 from nmtkit.preprocessing.duplicates import DigestSet, digest
 from nmtkit.preprocessing.leakage import Leak, LeakCounts, log_leaks
 from nmtkit.preprocessing.tally import Sample

@@ -11,8 +11,9 @@ from nmtkit.errors import ConfigError, DataError
 from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.translator import Translator
 from nmtkit.io.parameters import parameters_of, write_parameters
-from nmtkit.model_folder import load_model, new_model_folder
+from nmtkit.model_folder import load_model
 from nmtkit.models.rnnenc import RNNencConfig
+from nmtkit.new_model_folder import new_model_folder
 from nmtkit.report.model_card import NOT_RECORDED, describe_model
 from nmtkit.report.model_report import ReportSettings, build_report, evaluation_commands
 from nmtkit.report.page import render_page

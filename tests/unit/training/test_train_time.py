@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from nmtkit.errors import ConfigError, ModelError, OutputError
-from nmtkit.io import atomic
+from nmtkit.io import atomic_folder
 from nmtkit.model_folder import read_config
 from nmtkit.training import train as train_module
 from nmtkit.training import training_folder
@@ -410,13 +410,13 @@ def test_a_folder_that_another_training_made_meanwhile_is_left_to_it(
 def test_a_new_folder_is_locked_before_others_can_find_it(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, locked = atomic._name_folder, list[bool]()
+    real, locked = atomic_folder._name_folder, list[bool]()
 
     def look(folder: Path, target: Path, *rest: Any) -> None:
         if target.name == "model":
             locked.append(is_locked(folder))
         real(folder, target, *rest)
 
-    monkeypatch.setattr(atomic, "_name_folder", look)
+    monkeypatch.setattr(atomic_folder, "_name_folder", look)
     assert not is_locked(run("model", time=LIMIT).folder)
     assert locked == [True]
