@@ -44,6 +44,7 @@ CONFIGS: dict[str, Any] = {
     "rnnsearch, groundhog": RNNsearchConfig(2, 3, 4, 2),
     "rnnsearch, paper-v1, tied": RNNsearchConfig(2, 3, 4, 2, decoder_variant="paper-v1", tied=True),
     "rnnsearch, factored": RNNsearchConfig(2, 3, 4, 2, softmax_rank=5),
+    "rnnsearch, lexical module": RNNsearchConfig(2, 3, 4, 2, tied=True, lexical_module=True),
     "rnnenc": RNNencConfig(2, 3, 2),
     "phrase-rnn": PhraseRNNConfig(2, 3, 2, softmax_rank=3),
     "grconv": GrConvConfig(2, 4, 3, 2),

@@ -162,8 +162,13 @@ def products_of(model: str, config: Any, words: int) -> Products:
         "grconv": lambda: grconv(sizes, words, config.units),
         "deep-lstm": lambda: deep_lstm(sizes, words, config.layers),
     }
+    products = counts[model]()
     rank = config.embedding if config.tied else getattr(config, "softmax_rank", 0)
-    return factored_output(counts[model](), width, rank, words)
+    if getattr(config, "lexical_module", False):  # L E_x x_j, and the sum of alpha_ij L E_x x_j
+        votes = rank or width
+        source, pair = products.source + config.embedding * votes, products.pair + votes
+        products = replace(products, source=source, pair=pair)
+    return factored_output(products, width, rank, words)
 
 
 def opennmt(sizes: Sizes, words: int) -> Products:

@@ -41,6 +41,15 @@ Departures and readings:
   W_o is such a product, of 26 % more parameters if K = 30,000, which updates change otherwise.
   Both factors are initialised as the matrices of B.1. `tied` (not in the paper): W_o = E_y P with
   P [m, l], the target embedding in place of F_o.
+- `lexical_module` (Nguyen and Chiang 2018, simplified; not in the paper): the source words that
+  attention looks at vote for their translations, past the decoder:
+
+      words        p(y_i | y_<i, x) = softmax(W_o t_i + E_y l_i),  l_i = sum_j alpha_ij L E_x x_j
+
+  with L [m, m], if W_o = E_y P; else W_o (or F_o) takes the place of E_y, and L is as wide. With
+  `tied`, L begins as `LEXICAL_SCALE` times the identity: with source embeddings that begin near
+  those of their translations (`lexical_initialisation.py`), l_i is a dictionary from the first
+  update on. Theirs has tanh twice, and an output matrix of its own.
 - `dropout` (Srivastava et al. 2014; not in the paper): on E_x x, E_y y, annotations and t_i.
 - `initialisation` "paper" is appendix B.1; "scaled" draws the matrices, except the recurrent
   ones, from the uniform distribution of Glorot and Bengio 2010, the embeddings from N(0, 1/m) and
@@ -82,6 +91,9 @@ from nmtkit.models.teacher_forcing import (
 )
 from nmtkit.special_symbols import BOS
 
+LEXICAL_SCALE = 3.0
+"""Factor by which L begins to multiply source embeddings; 1 and 6 were worse or no better."""
+
 
 @dataclass(frozen=True)
 class RNNsearchConfig:
@@ -94,6 +106,7 @@ class RNNsearchConfig:
     decoder_variant: which published reading of the decoder's indices; see the top of this file.
     softmax_rank: rank of the factored output matrix (GroundHog: 620); 0: not factored.
     tied: the output matrix is the target embedding times a matrix P.
+    lexical_module: source words vote for their translations; see the top of this file.
     dropout: probability with which a value is dropped in training; 0: none.
     initialisation: "paper": the paper's distributions; "scaled": Glorot and Bengio 2010.
     """
@@ -105,6 +118,7 @@ class RNNsearchConfig:
     decoder_variant: Literal["paper-v1", "paper-v2", "groundhog"] = "groundhog"
     softmax_rank: int = 0
     tied: bool = False
+    lexical_module: bool = False
     dropout: float = 0.0
     initialisation: Literal["paper", "scaled"] = "paper"
 
@@ -114,7 +128,8 @@ class Encoded(EncodedTensors):
     """The annotated source sentences; `fast.rnnsearch` arranges keys and values in its own way.
 
     keys: U_a h_j, for the energies. Shape: [B, T_x, n'].
-    values: [C | C_o] h_j, for gates and readout. Shape: [B, T_x, 3n + 2l].
+    values: [C | C_o] h_j, for gates and readout; behind them L E_x x_j of w values, if there is a
+        lexical module. Shape: [B, T_x, 3n + 2l (+ w)].
     initial: s_0. Shape: [B, n].
     src_mask: True at real positions. Shape: [B, T_x].
     """
@@ -230,6 +245,9 @@ class RNNsearch(EncoderDecoder):
         self.C_o = matrix(2 * n, 2 * config.maxout)
         self.b_o = bias(2 * config.maxout)
         self.declare_output(config.maxout, tgt_size, config.softmax_rank)
+        self.L = None  # stored transposed
+        if config.lexical_module:
+            self.L = matrix(m, self.output_words().size(1))
         self.initialise()
 
     def reset_parameters(self) -> None:
@@ -242,6 +260,8 @@ class RNNsearch(EncoderDecoder):
                 parameter.copy_(torch.cat([orthogonal(*square), orthogonal(*square)], dim=-1))
             elif parameter.dim() == 1:
                 parameter.zero_()
+            elif name == "L" and self.config.tied:
+                torch.nn.init.eye_(parameter).mul_(LEXICAL_SCALE)
             elif self.config.initialisation == "scaled":
                 glorot(parameter, _block_width(name, parameter, self.config.hidden))
             else:
@@ -255,26 +275,33 @@ class RNNsearch(EncoderDecoder):
             return Encoded(*self.inference.encode(src, src_mask))
         n, align = self.config.hidden, self.config.align
         packing = Packing.of(src_mask, src.device)
-        h = self._annotations(src, packing)  # [N, 2n]
+        x = self.source_embeddings(packing.pack(src))  # [N, m]
+        h = self._annotations(x, src.size(0), packing)  # [N, 2n]
         backward_1 = h[: src.size(0), n:]  # <-h_1, longest sentence first [B, n]
         s_0 = torch.tanh(addmm(self.b_s, backward_1, self.W_s))  # [B, n]
         U_a_C_C_o = torch.cat([self.U_a, self.C, self.C_o], dim=1)  # [2n, n' + 3n + 2l]
         projected = matmul(self.apply_dropout(h), U_a_C_C_o)  # [N, n' + 3n + 2l]
         keys, values = torch.split(projected, [align, projected.size(1) - align], dim=1)
+        if self.L is not None:
+            values = torch.cat([values, matmul(x, self.L)], dim=1)
         return Encoded(
             packing.pad(keys + self.b_a),  # [B, T_x, n']
-            packing.pad(values),  # [B, T_x, 3n + 2l]
+            packing.pad(values),  # [B, T_x, 3n + 2l (+ w)]
             s_0.index_select(0, packing.ranks),
             src_mask.to(src.device, non_blocking=True),
         )
 
-    def _annotations(self, src: Tensor, packing: Packing) -> Tensor:
-        """Return h_j = [->h_j ; <-h_j] of the real source positions. Shape: [N, 2n]."""
-        x = self.source_embeddings(packing.pack(src))  # [N, m]
+    def _annotations(self, x: Tensor, sentences: int, packing: Packing) -> Tensor:
+        """Return h_j = [->h_j ; <-h_j] of the real source positions.
+
+        :param x: E_x x_j. Shape: [N, m].
+        :param sentences: B.
+        :return: Shape: [N, 2n].
+        """
         x_both = x, x.index_select(0, packing.mirror)  # backward: each sentence from its end
         W, b = self.W_enc.chunk(2, dim=1), self.b_enc.chunk(2)  # [m, 3n], [3n] per direction
         inputs = torch.stack([addmm(b[d], x_both[d], W[d]) for d in (0, 1)])  # [2, N, 3n]
-        h_0 = self.U_enc.new_zeros(2, src.size(0), self.config.hidden)
+        h_0 = self.U_enc.new_zeros(2, sentences, self.config.hidden)
         states = gru_scan(inputs, h_0, self.U_zr_enc, self.U_enc, packing)  # [2, N, n]
         forward, backward = states.unbind(0)
         return torch.cat([forward, backward.index_select(0, packing.mirror)], dim=1)
@@ -286,7 +313,8 @@ class RNNsearch(EncoderDecoder):
     def summarise(self, src: Tensor, src_mask: Tensor) -> Tensor:
         """Return <-h_1, from which s_0 is computed. Shape: [B, n]."""
         packing = Packing.of(src_mask, src.device)
-        backward_1 = self._annotations(src, packing)[: src.size(0), self.config.hidden :]
+        x = self.source_embeddings(packing.pack(src))
+        backward_1 = self._annotations(x, len(src), packing)[: len(src), self.config.hidden :]
         return backward_1.index_select(0, packing.ranks)
 
     def initial_state(self, encoded: Encoded) -> State:
@@ -306,9 +334,8 @@ class RNNsearch(EncoderDecoder):
             s_next = self._next_state(s, y, state.context)
             s = torch.where((prev == BOS).unsqueeze(-1), s, s_next)
         alignment = self.align(s, encoded)  # alpha_i [B, k, T_x]
-        contexts = alignment @ encoded.values  # [C | C_o] c_i [B, k, 3n + 2l]
-        widths = [3 * self.config.hidden, 2 * self.config.maxout]
-        gate_context, readout_context = torch.split(contexts, widths, dim=-1)
+        contexts = alignment @ encoded.values  # [C | C_o] c_i, l_i [B, k, 3n + 2l (+ w)]
+        gate_context, readout_context = contexts.tensor_split([3 * self.config.hidden], dim=-1)
         if variant == "groundhog":
             return Step(self._readout(s, y, readout_context), State(s, gate_context), alignment)
         s_i = self._next_state(s, y, gate_context)  # [B, k, n]
@@ -330,10 +357,13 @@ class RNNsearch(EncoderDecoder):
     def _readout(self, s: Tensor, y: Tensor, context: Tensor) -> Tensor:
         """Compute t_i from s [..., n], E_y y_{i-1} [..., m] and C_o c_i [..., 2l].
 
+        :param context: C_o c_i, followed by l_i if there is a lexical module.
         :return: Shape: [..., l], or [..., m] or [..., r] where the softmax is factored.
         """
+        context, lexical = context.tensor_split([2 * self.config.maxout], dim=-1)
         readout = matmul(s, self.U_o) + matmul(y, self.V_o) + context + self.b_o  # [..., 2l]
-        return self.project_readout(self.apply_dropout(maxout(readout)))
+        readout = self.project_readout(self.apply_dropout(maxout(readout)))
+        return readout if self.L is None else readout + lexical
 
     def teacher_forced(self, pairs: SentencePairs) -> TeacherForced:
         """Run the decoder over given translations; see `EncoderDecoder.teacher_forced`."""
@@ -349,14 +379,12 @@ class RNNsearch(EncoderDecoder):
         else:
             y = y_input = self.apply_dropout(self.target_embeddings(previous))  # [N, m]
         inputs = addmm(self.b_dec, y_input, self.W_dec)  # [N, 3n]
-        values, readout_values = torch.split(
-            encoded.values, [3 * self.config.hidden, 2 * self.config.maxout], dim=-1
-        )
+        values, readout_values = encoded.values.tensor_split([3 * self.config.hidden], dim=-1)
         memory = (encoded.keys, values, encoded.src_mask)
         weights = (torch.cat([self.W_a, self.U_zr_dec], dim=1), self.U_dec, self.v_a)
         s_prev, s_i, alpha = decoder_scan(inputs, encoded.initial, memory, weights, packing)
         alignment = packing.pad(alpha)  # alpha_ij [B, T_y, T_x]
-        context = packing.pack(torch.bmm(alignment, readout_values))  # C_o c_i [N, 2l]
+        context = packing.pack(torch.bmm(alignment, readout_values))  # C_o c_i, l_i [N, 2l (+ w)]
         s = s_i if variant == "paper-v1" else s_prev
         readout = self._readout(s, y, context)  # [N, l]
         return TeacherForced(readout, words, packing, alignment, order)

@@ -132,17 +132,17 @@ class CorpusFigures(NamedTuple):
     def products(self, size: int) -> float:
         """Return millions of multiplications a target token takes forward, by size of the model.
 
-        The encoder has gates in two directions, keys and values; the decoder has gates, attention
-        and readout; the softmax has a row for each word that is drawn.
+        The encoder has gates in two directions, keys, values and votes for translations; the
+        decoder has gates, attention and readout; the softmax has a row for each word that is drawn.
         """
         words = self.softmax_samples + BATCH_WORDS if self.softmax_samples else self.tgt_words
         return self._products(size, words)
 
     def _products(self, size: int, words: int) -> float:
         """Return millions of multiplications, forward, with a softmax over so many words."""
-        encoder = (6 + 6 + 2 * 6) * size * size * self.src_tokens / max(self.tgt_tokens, 1)
+        encoder = (6 + 6 + 2 * 6 + 1) * size * size * self.src_tokens / max(self.tgt_tokens, 1)
         decoder = (3 + 4 + 2 + 2 + 1) * size * size
-        attention = 6 * size * self.src_tokens / max(self.pairs, 1)
+        attention = 7 * size * self.src_tokens / max(self.pairs, 1)
         return (encoder + decoder + attention + words * size) / 1e6
 
     def validation_tokens(
@@ -171,7 +171,7 @@ class CorpusFigures(NamedTuple):
 
     def parameters(self, size: int) -> int:
         """Return about how many parameters a model of the family has."""
-        return (self.src_words + self.tgt_words) * size + 37 * size * size
+        return (self.src_words + self.tgt_words) * size + 38 * size * size
 
 
 class SpeedModel(NamedTuple):
@@ -334,7 +334,7 @@ class Plan:
         """Return the settings as a TOML table, to be merged with those of a recipe."""
         sizes = dict.fromkeys(("embedding", "hidden", "align", "maxout"), self.size)
         return {
-            "model": {**sizes, "dropout": self.dropout},
+            "model": {**sizes, "dropout": self.dropout, "lexical_module": True},
             "data": {"batch_size": self.batch_size, "max_length": MAX_LENGTH},
             "training": {
                 "precision": self.precision,

@@ -67,6 +67,7 @@ class RNNsearchInference(OutputInference):
             from_s.insert(0, U_o)
         self._from_s = for_products(torch.cat(from_s, dim=1), precision)
         self._W_enc, self._W_s = Prepacked(model.W_enc), Prepacked(model.W_s)
+        self._L = None if model.L is None else Prepacked(model.L)
         self._V_o_W = Prepacked(torch.cat([V_o, model.W_dec], dim=1))
         self._b_o_dec = torch.cat([b_o, model.b_dec])
         self._U = for_products(model.U_dec, precision)
@@ -79,12 +80,13 @@ class RNNsearchInference(OutputInference):
     def encode(self, src: Tensor, src_mask: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Annotate the source words.
 
-        :return: the fields of `rnnsearch.Encoded`: `keys` doubled, `values` [C_o | C] h_j, in 8
-            bits where matrices are.
+        :return: the fields of `rnnsearch.Encoded`: `keys` doubled, `values` [C_o | C] h_j, followed
+            by L E_x x_j if there is a lexical module, in 8 bits where matrices are.
         """
         model, n = self._model, self._n
         packing = Packing.of(src_mask, src.device)
-        x, x_backward = self._source_terms(packing.pack(src)).chunk(2, dim=1)  # [N, 3n] each
+        terms = self._source_terms(packing.pack(src))  # [N, 6n (+ w)]
+        x, x_backward, lexical = terms.tensor_split([3 * n, 6 * n], dim=1)
         x = torch.stack([x, x_backward.index_select(0, packing.mirror)])
         start = x.new_zeros(2, src.size(0), n)
         forward, backward = gru_scan_inference(x, start, *self._recurrent, packing).unbind(0)
@@ -92,6 +94,8 @@ class RNNsearchInference(OutputInference):
         s_0 = torch.tanh(self._W_s.addmm(model.b_s, h[: src.size(0), n:]))  # [B, n]
         width = self._readout_width + 3 * n
         values, keys = torch.split(linear(h, self._C_o_C_U_a), [width, self._align], dim=1)
+        if self._L is not None:
+            values = torch.cat([values, lexical], dim=1)
         if isinstance(self._C_o_C_U_a, Int8Matrix):
             values = quantize_rows(values) if src.size(0) > 1 else round_rows(values)
         return (
@@ -115,10 +119,10 @@ class RNNsearchInference(OutputInference):
         projected = linear(s, self._from_s)  # [B, k, 2l + 2n + n'], or without 2l
         linear_terms, query = projected.tensor_split([-self._align], dim=-1)
         alignment = attention_of_doubled(query, encoded.keys, self._doubled_v_a, encoded.src_mask)
-        sums = weighted_sums(alignment, encoded.values)  # [B, k, 2l + 3n]
+        sums = weighted_sums(alignment, encoded.values)  # [B, k, 2l + 3n (+ w)]
         first = 0 if self._U_o is None else width
         sums[..., first : width + 2 * self._n] += linear_terms
-        context = sums[..., width:]
+        context, lexical = sums[..., width:].tensor_split([3 * self._n], dim=-1)
         if not self._is_groundhog:
             s = gru_step(word + context, s, self._U)
             context = state.context
@@ -128,13 +132,21 @@ class RNNsearchInference(OutputInference):
         t = torch.maximum(*readout.chunk(2, dim=-1))  # [B, k, l]
         if self._P is not None:
             t = linear(t, self._P)
+        if self._L is not None:
+            t = t + lexical
         return Step(t, replace(state, state=s, context=context), alignment)
 
     def _compute_source_terms(self, words: Tensor) -> Tensor:
-        """Return W_enc E_x x + b_enc, of both directions. [...] to [..., 6n]."""
+        """Return W_enc E_x x + b_enc, of both directions, and L E_x x if there is a lexical module.
+
+        [...] to [..., 6n (+ w)].
+        """
         model = self._model
         embedded = functional.embedding(words.clamp(min=0), model.E_x)
-        return linear(embedded, self._W_enc, model.b_enc)
+        inputs = linear(embedded, self._W_enc, model.b_enc)
+        if self._L is None:
+            return inputs
+        return torch.cat([inputs, linear(embedded, self._L)], dim=-1)
 
     def _compute_word_terms(self, words: Tensor) -> Tensor:
         """Return [V_o | W] E_y y + [b_o | b]. [...] to [..., 2l + 3n]."""

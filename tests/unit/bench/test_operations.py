@@ -136,8 +136,18 @@ def test_operations_of_a_config_equal_a_count_by_torch(config: Any) -> None:
     assert counted == pytest.approx(needed, rel=0.15 if "units" in vars(config) else 0.02)
 
 
-@pytest.mark.parametrize("changes", [{"tied": True}, {"softmax_rank": 35}], ids=str)
-def test_factors_of_the_output_matrix_are_counted(changes: dict[str, Any]) -> None:
+CHANGES: list[dict[str, Any]] = [
+    {"tied": True},
+    {"softmax_rank": 35},
+    {"lexical_module": True},
+    {"tied": True, "lexical_module": True},
+]
+
+
+@pytest.mark.parametrize("changes", CHANGES, ids=str)
+def test_output_factors_and_a_lexical_module_are_counted(
+    changes: dict[str, Any],
+) -> None:
     """RNNsearch itself multiplies less than its equations, so that only changes are compared."""
     plain = RNNsearchConfig(30, 40, 50, 20)
     changed = counted_and_needed(dataclasses.replace(plain, **changes))

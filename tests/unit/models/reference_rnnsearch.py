@@ -53,6 +53,8 @@ class Weights:
     b_o: Array
     W_o: Array
     b_y: Array
+    lexical: Array
+    """What a source embedding adds to the logits, E_y L [K, m]; 0 without a lexical module."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +157,8 @@ def teacher_forced(
         readout_state = following if variant == "paper-v1" else s
         t = readout(weights, readout_state, embedded, context)
         pooled = paired_maxima(t)
-        p = softmax(weights.W_o @ pooled + weights.b_y)
+        looked_at = sum(a * weights.E_x[x] for a, x in zip(alpha, source, strict=True))
+        p = softmax(weights.W_o @ pooled + weights.lexical @ looked_at + weights.b_y)
         positions.append(Position(s, energy, alpha, context, t, pooled, p))
         embedded = weights.E_y[word]
         s = next_state(weights, embedded, s, context) if variant == "groundhog" else following
@@ -193,6 +196,14 @@ def output_matrix_of(p: dict[str, Array]) -> Array:
     return p.get("F_o", p["E_y"]) @ p["P"].T if "P" in p else p["W_o"]
 
 
+def lexical_matrix_of(p: dict[str, Array]) -> Array:
+    """Multiply E_y, or what stands in its place, by L."""
+    if "L" not in p:
+        return np.zeros((len(p["E_y"]), p["E_x"].shape[1]))
+    words = p.get("F_o", p["E_y"]) if "P" in p else p["W_o"]
+    return words @ p["L"].T
+
+
 def weights_of(model: Any) -> Weights:
     """Split the joined parameters of `nmtkit.models.rnnsearch.RNNsearch`.
 
@@ -221,6 +232,7 @@ def weights_of(model: Any) -> Weights:
         C_z=p["C"][:, third[0]].T,
         C_r=p["C"][:, third[1]].T,
         W_o=output_matrix_of(p),
+        lexical=lexical_matrix_of(p),
         **{name: p[name] for name in names},
         **{name: p[name].T for name in transposed},
     )

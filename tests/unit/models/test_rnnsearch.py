@@ -10,7 +10,8 @@ import torch
 from nmtkit.data.batch import pad
 from nmtkit.models.base import log_probs
 from nmtkit.models.fast import attention
-from nmtkit.models.rnnsearch import RNNsearch, RNNsearchConfig
+from nmtkit.models.rnnsearch import LEXICAL_SCALE, RNNsearch, RNNsearchConfig
+from nmtkit.models.teacher_forcing import SentencePairs
 from nmtkit.special_symbols import BOS
 from tests.unit.models import reference_rnnsearch as reference
 from tests.unit.models.reference_rnnsearch import assert_close
@@ -24,6 +25,9 @@ OUTPUT_MATRICES: dict[str, dict[str, Any]] = {
     "one matrix": {},
     "tied": {"tied": True},
     "factored": {"softmax_rank": 5},
+    "one matrix, lexical module": {"lexical_module": True},
+    "tied, lexical module": {"tied": True, "lexical_module": True},
+    "factored, lexical module": {"softmax_rank": 5, "lexical_module": True},
 }
 
 
@@ -59,7 +63,10 @@ def test_annotations_are_projected_for_energies_gates_and_readout(model):
         for j, h in enumerate(reference.annotations(weights, source)):
             assert_close(encoded.keys[row, j], weights.U_a @ h + weights.b_a)
             gate_values = [weights.C_z @ h, weights.C_r @ h, weights.C @ h]
-            assert_close(encoded.values[row, j], np.concatenate([*gate_values, weights.C_o @ h]))
+            parts = [*gate_values, weights.C_o @ h]
+            if model.L is not None:
+                parts.append(model.L.detach().numpy().T @ weights.E_x[source[j]])
+            assert_close(encoded.values[row, j], np.concatenate(parts))
 
 
 def test_the_start_is_the_backward_state_at_the_first_word(model):
@@ -238,8 +245,11 @@ def test_the_papers_normal_distributions(output_matrix):
         for name, value in parameters.items()
         if value.dim() > 1 and not name.startswith("U_zr") and name not in ("U_enc", "U_dec")
     }
-    assert ("P" in others) == bool(output_matrix)
+    assert ("P" in others) == bool(output_matrix.keys() & {"tied", "softmax_rank"})
     assert ("F_o" in others) == ("softmax_rank" in output_matrix)
+    assert ("L" in others) == ("lexical_module" in output_matrix)
+    if "tied" in output_matrix:
+        others.pop("L", None)  # its first values are not random
     for name, value in others.items():
         std = 0.001 if name in ("W_a", "U_a") else 0.01
         count = value.numel()
@@ -262,6 +272,25 @@ def test_scaled_matrices_have_the_bounds_of_glorot_and_bengio():
     factor = initialised(initialisation="scaled", softmax_rank=44)["F_o"]
     assert abs(float(factor.std()) * 44**0.5 - 1) < 0.05
     assert abs(float(parameters["v_a"].std()) * 56**0.5 - 1) < 0.4
+
+
+def test_a_lexical_module_begins_as_a_dictionary():
+    parameters = initialised(tied=True, lexical_module=True)
+    assert torch.equal(parameters["L"], LEXICAL_SCALE * torch.eye(40))
+    assert shapes(initialised(lexical_module=True))["L"] == (40, 30)
+    assert "L" not in initialised(tied=True)
+
+
+def test_a_word_that_attention_looks_at_is_likelier_to_be_translated():
+    """Source embeddings are those of their translations, and nothing else has been learned."""
+    torch.manual_seed(5)
+    settings: dict[str, Any] = {"tied": True, "lexical_module": True, "initialisation": "scaled"}
+    model = RNNsearch(RNNsearchConfig(64, 8, 8, 8, **settings), 12, 12).eval()
+    with torch.no_grad():
+        model.E_x.copy_(model.E_y)
+        forced = model.teacher_forced(SentencePairs(*pad([[7, 0]]), *pad([[7, 0]])))
+        votes = log_probs(model.output_layer(), forced.readout[:1])[0]  # of the first position
+    assert set(votes.topk(2).indices.tolist()) == {7, 0}
 
 
 def test_initialise_draws_new_values():
