@@ -92,8 +92,8 @@ from nmtkit.models.teacher_forcing import (
 from nmtkit.special_symbols import BOS
 
 LEXICAL_SCALE = 6.0
-"""Factor by which L begins to multiply source embeddings; of 1, 3, 6 and 10 that with the lowest dev
-costs after two minutes, on three corpora."""
+"""Factor by which L begins to multiply source embeddings: of 1, 3, 6 and 10 that with the lowest
+dev costs after two minutes, on three corpora."""
 
 
 @dataclass(frozen=True)
