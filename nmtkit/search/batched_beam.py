@@ -31,8 +31,12 @@ from nmtkit.search.candidates import PADDING, CandidateScorer
 from nmtkit.search.expansions import Expansions, join_expansions
 from nmtkit.search.model_averaging import ModelAveraging
 from nmtkit.search.next_token import NextTokenScorer, initial_states, predict
-from nmtkit.search.search_settings import beam_shrinks, expansions_per_sentence, mask_tokens
-from nmtkit.search.token_mask import TokenMask
+from nmtkit.search.search_settings import (
+    TokenMask,
+    beam_shrinks,
+    expansions_per_sentence,
+    mask_tokens,
+)
 
 if TYPE_CHECKING:
     from nmtkit.search.constrained_beam import ConstrainedRows

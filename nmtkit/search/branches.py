@@ -16,8 +16,7 @@ from nmtkit.search.candidates import CandidateScorer
 from nmtkit.search.forced_decoding import Begun
 from nmtkit.search.forced_prefix import PrefixNode
 from nmtkit.search.next_token import NextTokenScorer, predict
-from nmtkit.search.search_settings import mask_tokens
-from nmtkit.search.token_mask import TokenMask
+from nmtkit.search.search_settings import TokenMask, mask_tokens
 from nmtkit.special_symbols import EOS, UNK
 
 MAX_INVISIBLE = 8

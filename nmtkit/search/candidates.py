@@ -12,8 +12,8 @@ from torch import Tensor
 from nmtkit.models.base import OutputLayer
 from nmtkit.search.expansions import Expansions, sort_ties
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, FIRST, ModelAveraging
+from nmtkit.search.search_settings import TokenMask
 from nmtkit.search.token_blocks import GROUP_TOKENS
-from nmtkit.search.token_mask import TokenMask
 from nmtkit.special_symbols import BOS
 
 PADDING = -1

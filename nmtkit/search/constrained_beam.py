@@ -33,8 +33,8 @@ from nmtkit.search.constraint_table import ConstraintTable, States
 from nmtkit.search.constraints import ConstrainedSentence, Constraints
 from nmtkit.search.expansions import Expansions
 from nmtkit.search.next_token import NextTokenScorer
+from nmtkit.search.search_settings import TokenMask
 from nmtkit.search.token_blocks import best_tokens
-from nmtkit.search.token_mask import TokenMask
 from nmtkit.search.word_boundaries import WordBoundaries
 from nmtkit.special_symbols import BOS, EOS, UNK
 

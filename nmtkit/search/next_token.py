@@ -22,8 +22,8 @@ from nmtkit.models.base import LogitLayer, OutputLayer, TranslationModel
 from nmtkit.models.search_state import EncodedSource, SearchState
 from nmtkit.search.expansions import Expansions, sort_ties, top_expansions
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, FIRST, ModelAveraging
+from nmtkit.search.search_settings import TokenMask
 from nmtkit.search.token_blocks import GROUP_TOKENS, block_tokens, maxima_of_blocks
-from nmtkit.search.token_mask import TokenMask
 from nmtkit.special_symbols import EOS
 
 if TYPE_CHECKING:

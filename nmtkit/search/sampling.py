@@ -25,8 +25,7 @@ from nmtkit.search.candidates import CandidateScorer
 from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, ModelAveraging
 from nmtkit.search.next_token import NextTokenScorer, initial_states, predict, scorer_of
-from nmtkit.search.search_settings import mask_tokens, step_limits
-from nmtkit.search.token_mask import TokenMask
+from nmtkit.search.search_settings import TokenMask, mask_tokens, step_limits
 from nmtkit.special_symbols import BOS, EOS
 
 

@@ -24,6 +24,7 @@ from nmtkit.search.search_settings import (
     MAX_LOG_PROB,
     NO_HYPOTHESIS,
     NOT_A_NUMBER,
+    TokenMask,
     beam_shrinks,
     expansions_per_sentence,
     length_divisor,
@@ -31,7 +32,6 @@ from nmtkit.search.search_settings import (
     reachable_length,
     step_limits,
 )
-from nmtkit.search.token_mask import TokenMask
 from nmtkit.special_symbols import BOS, EOS
 
 

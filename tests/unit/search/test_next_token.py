@@ -10,9 +10,8 @@ from nmtkit.search import next_token
 from nmtkit.search.expansions import Expansions
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS
 from nmtkit.search.next_token import NextTokenScorer
-from nmtkit.search.search_settings import MAX_LOG_PROB
+from nmtkit.search.search_settings import MAX_LOG_PROB, TokenMask
 from nmtkit.search.token_blocks import GROUP_TOKENS
-from nmtkit.search.token_mask import TokenMask
 from nmtkit.special_symbols import BOS, EOS, UNK
 
 HYPOTHESES = 4
