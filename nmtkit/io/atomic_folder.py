@@ -134,7 +134,7 @@ def is_free(folder: Path) -> bool:
 
 
 def _resolve_folder(path: str | Path) -> Path:
-    """Return the path of a folder that will replace an existing one, as `_resolve` does.
+    """Return the path of a folder that will replace an existing one, as `resolve_output` does.
 
     :raises OutputError: the current folder would be gone with the existing one.
     """

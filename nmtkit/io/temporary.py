@@ -24,7 +24,7 @@ OLD_SUFFIX = ".old"
 """Suffix of the hidden name of an old folder while the new one gets its name."""
 
 DEVICE_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
-"""Errors of a full device, which name no file."""
+"""Errors of writing to a full or failing device, which may name no file."""
 
 _HIDDEN_NAME = re.compile(rf"\..+\.[0-9a-f]{{16}}({re.escape(OLD_SUFFIX)})?")
 

@@ -92,8 +92,8 @@ from nmtkit.models.teacher_forcing import (
 from nmtkit.special_symbols import BOS
 
 LEXICAL_SCALE = 6.0
-"""Factor by which L begins to multiply source embeddings: of 1, 3, 6 and 10 that with the lowest
-dev costs after two minutes, on three corpora."""
+"""Factor by which L begins to multiply source embeddings. Neither 1, 3 nor 10 had lower dev costs
+after two minutes, where they were measured on the same three corpora (`bench/NOTEBOOK.md`)."""
 
 
 @dataclass(frozen=True)
@@ -277,7 +277,7 @@ class RNNsearch(EncoderDecoder):
         n, align = self.config.hidden, self.config.align
         packing = Packing.of(src_mask, src.device)
         x = self.source_embeddings(packing.pack(src))  # [N, m]
-        h = self._annotations(x, src.size(0), packing)  # [N, 2n]
+        h = self._annotations(x, packing)  # [N, 2n]
         backward_1 = h[: src.size(0), n:]  # <-h_1, longest sentence first [B, n]
         s_0 = torch.tanh(addmm(self.b_s, backward_1, self.W_s))  # [B, n]
         U_a_C_C_o = torch.cat([self.U_a, self.C, self.C_o], dim=1)  # [2n, n' + 3n + 2l]
@@ -292,17 +292,16 @@ class RNNsearch(EncoderDecoder):
             src_mask.to(src.device, non_blocking=True),
         )
 
-    def _annotations(self, x: Tensor, sentences: int, packing: Packing) -> Tensor:
+    def _annotations(self, x: Tensor, packing: Packing) -> Tensor:
         """Return h_j = [->h_j ; <-h_j] of the real source positions.
 
         :param x: E_x x_j. Shape: [N, m].
-        :param sentences: B.
         :return: Shape: [N, 2n].
         """
         x_both = x, x.index_select(0, packing.mirror)  # backward: each sentence from its end
         W, b = self.W_enc.chunk(2, dim=1), self.b_enc.chunk(2)  # [m, 3n], [3n] per direction
         inputs = torch.stack([addmm(b[d], x_both[d], W[d]) for d in (0, 1)])  # [2, N, 3n]
-        h_0 = self.U_enc.new_zeros(2, sentences, self.config.hidden)
+        h_0 = self.U_enc.new_zeros(2, len(packing.ranks), self.config.hidden)
         states = gru_scan(inputs, h_0, self.U_zr_enc, self.U_enc, packing)  # [2, N, n]
         forward, backward = states.unbind(0)
         return torch.cat([forward, backward.index_select(0, packing.mirror)], dim=1)
@@ -315,7 +314,7 @@ class RNNsearch(EncoderDecoder):
         """Return <-h_1, from which s_0 is computed. Shape: [B, n]."""
         packing = Packing.of(src_mask, src.device)
         x = self.source_embeddings(packing.pack(src))
-        backward_1 = self._annotations(x, len(src), packing)[: len(src), self.config.hidden :]
+        backward_1 = self._annotations(x, packing)[: len(src), self.config.hidden :]
         return backward_1.index_select(0, packing.ranks)
 
     def initial_state(self, encoded: Encoded) -> State:
