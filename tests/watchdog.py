@@ -7,7 +7,8 @@ A test may take TIME_LIMIT seconds, a slow one SLOW_TIME_LIMIT, or what its mark
 Setting up fixtures and tearing them down may take as long each. A test whose time is over fails
 with the stacks of all threads. Each process that it has started then gets one SIGTERM, and has
 GRACE seconds to end; the failure says whether it did. A test that does not come back to Python,
-so that it cannot fail, ends the run with its stacks after FINAL_GRACE more seconds.
+so that it cannot fail, ends the run with its stacks FINAL_GRACE seconds after the time for its
+fixtures, itself and their end would be over.
 
 `finish` waits for one process in the same way, for a time that the test states.
 """
@@ -34,11 +35,23 @@ GRACE = 10.0
 """Seconds within which one SIGTERM must end a process."""
 
 FINAL_GRACE = 60.0
-"""Seconds after its limit that a test has until faulthandler ends the run."""
+"""Seconds after all its limits that a test has until faulthandler ends the run."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "time_limit(seconds): time after which the test fails")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Arm the end of the run once for all three parts of a test, since each time is a thread."""
+    stderr = item.config.stash.get(fault_handler_stderr_fd_key, 2)
+    seconds = 3 * limit_of(item) + FINAL_GRACE
+    faulthandler.dump_traceback_later(seconds, exit=True, file=stderr)
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -82,14 +95,11 @@ def time_limit(item: pytest.Item) -> Iterator[None]:
         pytest.fail(message, pytrace=False)
 
     previous = signal.signal(signal.SIGALRM, fail)
-    stderr = item.config.stash.get(fault_handler_stderr_fd_key, 2)
-    faulthandler.dump_traceback_later(seconds + FINAL_GRACE, exit=True, file=stderr)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        faulthandler.cancel_dump_traceback_later()
         signal.signal(signal.SIGALRM, previous)
 
 

@@ -55,13 +55,13 @@ def wait_for(screen: Terminal, text: str) -> None:
         time.sleep(0.002)
 
 
-@pytest.mark.parametrize("width", [*range(1, 41), 79])
 @pytest.mark.parametrize("total", [None, 0, 10, 10_000_000])
 @pytest.mark.parametrize("done", [0, 7, 10_000_000])
-def test_the_line_never_exceeds_the_width(width: int, total: int | None, done: int) -> None:
+def test_the_line_never_exceeds_the_width(total: int | None, done: int) -> None:
     bar = ProgressBar("übersetzen 日本語", "lines", total)
     bar.update(done)
-    assert columns(bar.render(width)) <= width
+    for width in (*range(1, 41), 79):
+        assert columns(bar.render(width)) <= width
 
 
 def test_the_line_has_done_and_total_rate_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -52,28 +53,23 @@ def test_is_quick():
 '''
 
 
-@pytest.mark.time_limit(60)
-def test_a_test_whose_time_is_over_fails_with_its_stacks(tmp_path):
-    (tmp_path / "test_hanging.py").write_text(HANGING)
-    (tmp_path / "conftest.py").write_text("import tests.watchdog\ntests.watchdog.GRACE = 0.3\n")
-    options = [
-        "-p",
-        "tests.watchdog",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:hypothesispytest",
-        "-q",
-        "-rN",  # a summary repeats messages, whole where the environment says CI
-        "--rootdir",
-        str(tmp_path),
-    ]
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, str(tmp_path)],
+def run_pytest(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run the tests of a folder with the watchdog."""
+    options = ["-p", "tests.watchdog", "-p", "no:cacheprovider", "-p", "no:hypothesispytest"]
+    options += ["-q", "-rN"]  # a summary repeats messages, whole where the environment says CI
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", *options, "--rootdir", str(folder), str(folder)],
         capture_output=True,
         text=True,
         timeout=30,
     )
+
+
+@pytest.mark.time_limit(60)
+def test_a_test_whose_time_is_over_fails_with_its_stacks(tmp_path):
+    (tmp_path / "test_hanging.py").write_text(HANGING)
+    (tmp_path / "conftest.py").write_text("import tests.watchdog\ntests.watchdog.GRACE = 0.3\n")
+    done = run_pytest(tmp_path)
     assert "3 failed, 1 passed, 1 error" in done.stdout, done.stdout
     assert done.stdout.count("not over after 0.1 seconds") == 3
     assert done.stdout.count("in test_waits_for_ever") == 1 and "Thread" in done.stdout
@@ -97,3 +93,21 @@ def test_a_process_that_does_not_end_in_time_is_ended_and_fails():
 def test_a_process_that_ends_in_time_gives_its_output():
     process = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert finish(process, 10, "text")[0] == "text"
+
+
+HANGING_IN_C = """
+import pytest
+
+@pytest.mark.time_limit(0.1)
+def test_holds_the_interpreter():
+    sum(range(10**13))  # hours in which no handler of a signal runs
+"""
+
+
+@pytest.mark.time_limit(60)
+def test_a_test_that_does_not_come_back_ends_the_run_with_its_stacks(tmp_path):
+    (tmp_path / "test_hanging.py").write_text(HANGING_IN_C)
+    (tmp_path / "conftest.py").write_text("import tests.watchdog\ntests.watchdog.FINAL_GRACE = 1\n")
+    done = run_pytest(tmp_path)
+    assert done.returncode == 1 and "passed" not in done.stdout
+    assert "in test_holds_the_interpreter" in done.stderr

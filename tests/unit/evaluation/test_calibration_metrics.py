@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import roc_auc_score
 
 from nmtkit.evaluation.calibration_metrics import (
     expected_calibration_error,
@@ -18,6 +17,8 @@ EXAMPLES = st.lists(st.tuples(st.integers(0, 6), st.booleans()), min_size=1, max
 
 @given(EXAMPLES)
 def test_the_area_is_sklearns_and_the_share_of_pairs_in_order(examples):
+    from sklearn.metrics import roc_auc_score  # not above: it takes a second in every process
+
     scores, outcomes = zip(*examples, strict=True)
     true = [s for s, o in examples if o]
     false = [s for s, o in examples if not o]

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
 
 from nmtkit.inference.confidence.logistic import cross_validate, fit_weights, probabilities, sigmoid
 
@@ -30,6 +29,8 @@ def smoothed(targets):
 @pytest.mark.parametrize("penalty", [1.0, 0.1, 0.001])
 def test_weights_are_sklearns(penalty):
     """A smooth target is a true and a false example with weights."""
+    from sklearn.linear_model import LogisticRegression  # not above: it takes a second
+
     z, targets = examples()
     soft = smoothed(targets)
     twice, labels = np.vstack([z, z]), np.repeat([True, False], len(z))
