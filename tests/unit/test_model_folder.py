@@ -1,4 +1,4 @@
-"""Model folders are created completely or not at all, and loaded ready for use."""
+"""Model folders are loaded ready for use, or a message says what is wrong."""
 
 import dataclasses
 from typing import Any
@@ -6,26 +6,19 @@ from typing import Any
 import pytest
 import torch
 
-from nmtkit.config import Config, TextConfig
 from nmtkit.errors import ConfigError, DataError, ModelError
 from nmtkit.io.parameters import parameters_of, write_parameters
 from nmtkit.model_folder import build_model, find_device, load_model, read_config
-from nmtkit.models.rnnsearch import RNNsearchConfig
 from nmtkit.new_model_folder import new_model_folder, write_config
 from nmtkit.text.subword.bpe import BPE
 from nmtkit.training.checkpoint import load_newest_checkpoint
 from nmtkit.training.optimizers import make_optimizer
-
-CONFIG = Config(model=RNNsearchConfig(3, 4, 3, 2, dropout=0.5), text=TextConfig(tokenized=True))
+from tests.unit.small_prepared import CONFIG, write_prepared
 
 
 @pytest.fixture
 def prepared(tmp_path):
-    folder = tmp_path / "prepared"
-    folder.mkdir()
-    (folder / "vocab.src").write_text("</s>\t9\n<unk>\t0\na\t5\nb\t4\n", encoding="utf-8")
-    (folder / "vocab.tgt").write_text("</s>\t9\n<unk>\t0\nc\t5\n", encoding="utf-8")
-    return folder
+    return write_prepared(tmp_path / "prepared")
 
 
 @pytest.fixture
@@ -52,46 +45,6 @@ def load(folder, params="best"):
 def E_x(seed):
     torch.manual_seed(seed)
     return build_model(CONFIG, 4, 3).E_x
-
-
-def test_a_new_folder_has_settings_and_vocabularies(tmp_path, prepared):
-    folder = tmp_path / "some" / "where" / "model"
-    with new_model_folder(folder, CONFIG, prepared):
-        pass
-    assert {path.name for path in folder.iterdir()} == {
-        *("config.toml", "vocab.src", "vocab.tgt", "SHA256SUMS")
-    }
-    assert read_config(folder) == CONFIG
-    for name in ("vocab.src", "vocab.tgt"):
-        assert (folder / name).read_bytes() == (prepared / name).read_bytes()
-    assert [path.name for path in folder.parent.iterdir()] == ["model"]
-
-
-def test_an_empty_folder_is_used(tmp_path, prepared):
-    (tmp_path / "model").mkdir()
-    with new_model_folder(tmp_path / "model", CONFIG, prepared):
-        pass
-    assert read_config(tmp_path / "model") == CONFIG
-
-
-def test_an_existing_folder_is_not_touched(tmp_path, prepared):
-    (tmp_path / "file").write_text("mine")
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "thesis").write_text("mine")
-    for name in ("file", "full"):
-        with pytest.raises(ModelError, match=f"{name}: exists and is not a model folder"):
-            with new_model_folder(tmp_path / name, CONFIG, prepared):
-                pass
-    assert (tmp_path / "file").read_text() == "mine"
-    assert [path.name for path in (tmp_path / "full").iterdir()] == ["thesis"]
-
-
-def test_a_folder_that_cannot_be_completed_is_not_created(tmp_path, prepared):
-    (prepared / "vocab.tgt").unlink()
-    with pytest.raises(FileNotFoundError):
-        with new_model_folder(tmp_path / "model", CONFIG, prepared):
-            pass
-    assert [path.name for path in tmp_path.iterdir()] == ["prepared"]
 
 
 def test_bpe_merges_are_copied_and_used(tmp_path, prepared):
@@ -339,12 +292,3 @@ def test_a_half_written_config_of_a_killed_process_is_removed(model_folder):
     )
     assert not list(model_folder.glob(".config.toml.*"))
     assert read_config(model_folder) == CONFIG
-
-
-def test_leftovers_beside_the_folder_are_removed(tmp_path, prepared):
-    leftover = tmp_path / ".model.0123456789abcdef"
-    leftover.mkdir()
-    (leftover / "vocab.src").touch()
-    with new_model_folder(tmp_path / "model", CONFIG, prepared):
-        pass
-    assert not leftover.exists()
