@@ -21,14 +21,13 @@ from nmtkit.integrity.folder import check_entries, check_entry
 from nmtkit.io.temporary import is_hidden_name
 from nmtkit.model_folder import BEST_PARAMETERS
 from nmtkit.models import Model
-from nmtkit.training.checkpoint import (
+from nmtkit.training.checkpoint import read_checkpoint, verify_checkpoint
+from nmtkit.training.checkpoint_folder import (
     CHECKPOINTS,
     DAMAGED_SUFFIX,
     CheckpointKind,
-    read_checkpoint,
     resumable_checkpoints,
     steady_checkpoint,
-    verify_checkpoint,
 )
 from nmtkit.training.optimizers import make_optimizer
 from nmtkit.training.progress import Progress

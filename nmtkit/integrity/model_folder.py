@@ -44,7 +44,7 @@ from nmtkit.text.subword import PIECES, load_subword_model, method_of
 from nmtkit.text.subword.pieces import read_pieces
 from nmtkit.text.truecaser import TRUECASE, load_truecaser
 from nmtkit.text.vocabulary import Vocabulary
-from nmtkit.training.checkpoint import CHECKPOINTS
+from nmtkit.training.checkpoint_folder import CHECKPOINTS
 from nmtkit.training.folder_lock import LOCK_FILE, is_locked
 from nmtkit.training.learning_curve import METRICS_FILE, parse_point, read_metrics
 from nmtkit.training.provenance import MAX_PROVENANCE_BYTES, read_provenance

@@ -18,13 +18,9 @@ training exists until the next one is written; neither it nor that of the steady
 """
 
 import dataclasses
-import enum
 import hashlib
-import itertools
 import json
 import logging
-import os
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +46,19 @@ from nmtkit.io.parameters import (
     save_parameters,
 )
 from nmtkit.io.safe_json import parse_json
-from nmtkit.io.sync import make_folder, sync_folder
+from nmtkit.io.sync import make_folder
+from nmtkit.training.checkpoint_folder import (
+    CHECKPOINTS,
+    CheckpointKind,
+    check_can_list,
+    checkpoints_of,
+    damaged_checkpoints,
+    list_checkpoints,
+    remove_checkpoint,
+    remove_temporary_files,
+    resumable_checkpoints,
+    set_aside,
+)
 from nmtkit.training.optimizer_state import (
     CPU_GENERATOR,
     GENERATORS,
@@ -63,26 +71,6 @@ from nmtkit.training.optimizer_state import (
 from nmtkit.training.progress import Progress, parse_progress
 
 log = logging.getLogger("nmtkit")
-
-CHECKPOINTS = "checkpoints"
-"""Folder of the checkpoints in a model folder."""
-
-
-class CheckpointKind(enum.Enum):
-    """Why a checkpoint was saved; the value is the end of its name.
-
-    VALIDATED: after a validation. INTERRUPTED: because of a stop signal. STEADY: before the
-    learning rate cools down because of a time limit.
-    """
-
-    VALIDATED = ""
-    INTERRUPTED = ".interrupted"
-    STEADY = ".steady"
-
-
-DAMAGED_SUFFIX = ".damaged"
-TEMPORARY_FILES = (".config.toml.*", ".metrics.jsonl.*", ".params.*")
-"""Patterns of the hidden names that files of a model folder have while they are written."""
 
 CHECKSUMMED_FILES = ("params.safetensors", "state.safetensors")
 
@@ -111,7 +99,7 @@ def save_checkpoint(
     target = folder / CHECKPOINTS / name
     make_folder(target.parent)
     steady = kind is CheckpointKind.STEADY
-    replaced = _checkpoints_of(folder, kind if steady else CheckpointKind.INTERRUPTED)
+    replaced = checkpoints_of(folder, kind if steady else CheckpointKind.INTERRUPTED)
     tensors, numbers = optimizer_state(optimizer)
     tensors |= generator_states()
     with atomic_folder(target) as hidden:
@@ -127,7 +115,7 @@ def save_checkpoint(
         (hidden / "state.json").write_text(text, encoding="utf-8")
     for path in replaced:
         if path != target:
-            _remove(path)
+            remove_checkpoint(path)
     return target
 
 
@@ -201,11 +189,6 @@ def _read_state(path: Path) -> dict[str, Any]:
     return state
 
 
-def has_checkpoints(folder: Path) -> bool:
-    """Return whether a model folder has a checkpoint, damaged or not."""
-    return any(not path.name.startswith(".") for path in _checkpoint_files(folder))
-
-
 def load_newest_checkpoint(
     folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, average: int = 1
 ) -> Progress | None:
@@ -218,10 +201,9 @@ def load_newest_checkpoint(
 
     :raises ModelError: all checkpoints are damaged, or one belongs to another model.
     """
-    _check_checkpoints_folder(folder / CHECKPOINTS)
-    _remove_temporary_files(folder)
-    paths = resumable_checkpoints(folder)
-    damaged = [path for path in _checkpoint_files(folder) if DAMAGED_SUFFIX in path.name]
+    check_can_list(folder)
+    remove_temporary_files(folder)
+    paths, damaged = resumable_checkpoints(folder), damaged_checkpoints(folder)
     for path in reversed(paths):
         try:
             progress = load_checkpoint(path, model, optimizer)
@@ -236,36 +218,6 @@ def load_newest_checkpoint(
             " start again, or translate with params.best.safetensors if it can still be read"
         )
     return None
-
-
-def _check_checkpoints_folder(checkpoints: Path) -> None:
-    """Raise ModelError if the folder of checkpoints exists, but cannot be listed.
-
-    A training would start from the beginning, and replace the parameters that are there.
-    """
-    try:
-        os.listdir(checkpoints)
-    except FileNotFoundError:
-        pass
-    except OSError as error:
-        raise ModelError(f"{checkpoints}: cannot be read: {error.strerror}") from error
-
-
-def set_aside(checkpoint: Path) -> None:
-    """Rename a damaged checkpoint, so that nothing reads it again."""
-    os.replace(checkpoint, _damaged_name(checkpoint))
-
-
-def _damaged_name(checkpoint: Path) -> Path:
-    """Return a new name for a damaged checkpoint; there may be several of the same update."""
-    name = f"{checkpoint.name}{DAMAGED_SUFFIX}"
-    names = itertools.chain([name], (f"{name}{number}" for number in itertools.count(2)))
-    return next(path for path in map(checkpoint.with_name, names) if not os.path.lexists(path))
-
-
-def list_checkpoints(folder: Path) -> list[Path]:
-    """Return the checkpoints of a model folder, oldest first, without those of interruptions."""
-    return _checkpoints_of(folder, CheckpointKind.VALIDATED)
 
 
 def average_with_checkpoints(folder: Path, current: Parameters, count: int) -> Parameters:
@@ -322,79 +274,6 @@ def _check_name(checkpoint: Path, updates: int, interrupted: bool | None) -> Non
         is_interruption if interrupted is None else interrupted,
     ):
         raise ValueError(f"it was written under another name, after {counted(updates, 'update')}")
-
-
-def remove_old_checkpoints(folder: Path, keep: int) -> None:
-    """Remove all but the last `keep` checkpoints."""
-    for path in list_checkpoints(folder)[:-keep]:
-        _remove(path)
-
-
-def remove_later_checkpoints(folder: Path, updates: int) -> None:
-    """Remove the checkpoints of later updates, oldest first, but not that of the steady part."""
-    for path in resumable_checkpoints(folder):
-        if int(path.stem) > updates:
-            _remove(path)
-
-
-def resumable_checkpoints(folder: Path) -> list[Path]:
-    """Return the checkpoints that the same command resumes from, oldest first: not the steady."""
-    return _checkpoints_of(folder, CheckpointKind.VALIDATED, CheckpointKind.INTERRUPTED)
-
-
-def is_interrupted(folder: Path) -> bool:
-    """Return whether the newest checkpoint was saved without a validation."""
-    newest = resumable_checkpoints(folder)[-1:]
-    return any(path.suffix == CheckpointKind.INTERRUPTED.value for path in newest)
-
-
-def steady_checkpoint(folder: Path) -> Path | None:
-    """Return the checkpoint that was saved before the learning rate cooled down, or None."""
-    return next(reversed(_checkpoints_of(folder, CheckpointKind.STEADY)), None)
-
-
-def _checkpoints_of(folder: Path, *kinds: CheckpointKind) -> list[Path]:
-    """Return the checkpoints of some kinds, oldest first."""
-    suffixes = [kind.value for kind in kinds]
-    paths = _checkpoint_files(folder)
-    return [path for path in paths if path.suffix in suffixes and path.stem.isdigit()]
-
-
-def _checkpoint_files(folder: Path) -> list[Path]:
-    """Return all that is in a model folder's `checkpoints`, sorted by name.
-
-    :raises OSError: it cannot be listed. (`Path.glob` would find nothing there, and a training
-        would begin anew, or average other checkpoints.)
-    """
-    try:
-        return sorted((folder / CHECKPOINTS).iterdir())
-    except FileNotFoundError:
-        return []
-
-
-def _remove(checkpoint: Path) -> None:
-    """Rename a checkpoint, then remove it, so that no incomplete checkpoint is ever visible."""
-    hidden = checkpoint.with_name(f".{checkpoint.name}.old")
-    shutil.rmtree(hidden, ignore_errors=True)
-    os.replace(checkpoint, hidden)
-    sync_folder(checkpoint.parent)  # else the files could be gone before the name after a power cut
-    if hidden.is_dir():
-        shutil.rmtree(hidden)
-    else:
-        hidden.unlink()
-
-
-def _remove_temporary_files(folder: Path) -> None:
-    """Remove files that a killed process left half written or half removed."""
-    for path in _checkpoint_files(folder):
-        if path.name.startswith("."):
-            shutil.rmtree(path, ignore_errors=True)
-    for pattern in TEMPORARY_FILES:
-        for path in folder.glob(pattern):
-            if path.is_dir():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)
 
 
 def _check_checksums(checkpoint: Path, checksums: dict[str, str]) -> None:

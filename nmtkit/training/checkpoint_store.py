@@ -12,17 +12,19 @@ from nmtkit.durations import format_duration
 from nmtkit.io.parameters import CorruptFileError, Parameters, write_parameters
 from nmtkit.models import Model
 from nmtkit.training.checkpoint import (
-    CheckpointKind,
     average_with_checkpoints,
     earlier_checksum,
     load_checkpoint,
     load_newest_checkpoint,
+    save_checkpoint,
+    verify_checkpoint,
+)
+from nmtkit.training.checkpoint_folder import (
+    CheckpointKind,
     remove_later_checkpoints,
     remove_old_checkpoints,
-    save_checkpoint,
     set_aside,
     steady_checkpoint,
-    verify_checkpoint,
 )
 from nmtkit.training.progress import Progress
 from nmtkit.training.resume_checks import (

@@ -38,7 +38,7 @@ from nmtkit.models.precision import limit_bfloat16_memory
 from nmtkit.new_model_folder import write_config
 from nmtkit.parallel.process_group import ProcessGroup, join_process_group
 from nmtkit.text.term_words import TermWords
-from nmtkit.training.checkpoint import has_checkpoints
+from nmtkit.training.checkpoint_folder import has_checkpoints
 from nmtkit.training.dev_samples import DevSampler
 from nmtkit.training.folder_lock import FolderLock
 from nmtkit.training.gradient import word_sampler

@@ -15,7 +15,7 @@ from nmtkit.errors import ModelError, TrainingInterrupted, counted
 from nmtkit.io.parameters import Parameters, parameters_of
 from nmtkit.models import Model
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
-from nmtkit.training.checkpoint import CheckpointKind, has_checkpoints, is_interrupted
+from nmtkit.training.checkpoint_folder import CheckpointKind, has_checkpoints, is_interrupted
 from nmtkit.training.checkpoint_store import CheckpointStore
 from nmtkit.training.curriculum import LengthCurriculum
 from nmtkit.training.early_stopping import update_early_stopping

@@ -16,7 +16,7 @@ from nmtkit.io.atomic_folder import check_can_make, is_free, remove_folder
 from nmtkit.io.folder_files import check_folder
 from nmtkit.model_folder import find_device, read_config
 from nmtkit.new_model_folder import check_is_free, new_model_folder, shortlists
-from nmtkit.training.checkpoint import has_checkpoints
+from nmtkit.training.checkpoint_folder import has_checkpoints
 from nmtkit.training.folder_lock import FolderLock, lock_model_folder
 from nmtkit.training.initial_model import (
     InitialModel,

@@ -117,7 +117,7 @@ def test_links_in_a_loop_are_reported(tmp_path):
 
 RENAMING = {
     "preprocessing/truecasing.py": "replaces a file in a folder that is itself written atomically",
-    "training/checkpoint.py": "sets a damaged checkpoint aside, and hides one before removing it",
+    "training/checkpoint_folder.py": "sets a damaged checkpoint aside, hides one before it goes",
 }
 """Module outside `io` -> why it renames files by itself."""
 

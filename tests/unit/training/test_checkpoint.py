@@ -4,62 +4,25 @@ import dataclasses
 import json
 import os
 import shutil
-from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
-from torch import nn
 
-from nmtkit.config import TrainingConfig
-from nmtkit.data.batching import Position
 from nmtkit.errors import ModelError
 from nmtkit.io.parameters import CorruptFileError, average_parameters, parameters_of
 from nmtkit.training.checkpoint import (
-    CheckpointKind,
     average_with_checkpoints,
     earlier_checksum,
-    list_checkpoints,
     load_checkpoint,
     load_newest_checkpoint,
-    remove_later_checkpoints,
-    remove_old_checkpoints,
     save_checkpoint,
 )
-from nmtkit.training.optimizers import make_optimizer
+from nmtkit.training.checkpoint_folder import CheckpointKind, list_checkpoints
 from nmtkit.training.progress import Progress
 from tests.unit.same_parameters import same
+from tests.unit.training.small_checkpoints import PROGRESS, make, three, update
 
 OPTIMIZERS = ["adadelta", "adam", "sgd"]
-PROGRESS = Progress(
-    updates=7,
-    position=Position(1, 20, 3),
-    decays=2,
-    best=0.1 + 0.2,
-    best_cost=1 / 3,
-    stale=4,
-    stale_cost=1,
-    seconds=12.5,
-)
-
-
-def make(
-    optimizer: Any = "adadelta", seed: int = 1, updates: int = 2, size: int = 3
-) -> tuple[nn.Linear, torch.optim.Optimizer]:
-    torch.manual_seed(seed)
-    model = nn.Linear(size, 2)
-    optimizer_of_model = make_optimizer(
-        model, TrainingConfig(optimizer=optimizer, learning_rate=0.1)
-    )
-    for _ in range(updates):
-        update(model, optimizer_of_model)
-    return model, optimizer_of_model
-
-
-def update(model, optimizer):
-    optimizer.zero_grad()
-    (model(torch.randn(4, model.in_features)) ** 2).sum().backward()
-    optimizer.step()
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
@@ -88,39 +51,6 @@ def test_a_checkpoint_before_the_first_update_loads(tmp_path):
     loaded, loaded_optimizer = make("adam", seed=2, updates=0)
     assert load_checkpoint(path, loaded, loaded_optimizer) == Progress()
     assert same(model, loaded)
-
-
-def test_checkpoints_are_listed_in_order_and_incomplete_ones_are_ignored(tmp_path):
-    model, optimizer = make()
-    assert list_checkpoints(tmp_path) == []
-    for updates in (900, 1000, 20, 123456789):
-        save_checkpoint(tmp_path, model, optimizer, Progress(updates=updates))
-    (tmp_path / "checkpoints" / ".00002000.tmp").mkdir()
-    (tmp_path / "checkpoints" / "12 notes").mkdir()
-    assert [int(path.name) for path in list_checkpoints(tmp_path)] == [20, 900, 1000, 123456789]
-
-
-def test_checkpoints_that_cannot_be_listed_are_not_taken_for_none(tmp_path, monkeypatch):
-    """A training would begin anew, or average fewer checkpoints."""
-    save_checkpoint(tmp_path, *make(), Progress(updates=1))
-
-    def refuse(path):
-        raise PermissionError(13, "Permission denied", str(path))
-
-    monkeypatch.setattr(Path, "iterdir", refuse)
-    monkeypatch.setattr(os, "scandir", refuse)
-    with pytest.raises(PermissionError):
-        list_checkpoints(tmp_path)
-
-
-def test_old_checkpoints_are_removed(tmp_path):
-    model, its = make()
-    for updates in range(5):
-        save_checkpoint(tmp_path, model, its, Progress(updates=updates))
-    remove_old_checkpoints(tmp_path, 9)
-    assert len(list_checkpoints(tmp_path)) == 5
-    remove_old_checkpoints(tmp_path, 2)
-    assert [int(path.name) for path in list_checkpoints(tmp_path)] == [3, 4]
 
 
 def test_saving_replaces_a_checkpoint_and_removes_leftovers(tmp_path):
@@ -161,24 +91,6 @@ def test_a_flipped_bit_is_detected(tmp_path, name):
     (path / name).write_bytes(content)
     with pytest.raises(CorruptFileError, match=f"{name}: damaged"):
         load_checkpoint(path, *make("adam"))
-
-
-def three(tmp_path, damaged=()):
-    """Save checkpoints 5, 6 (interrupted) and 7, and damage some of them."""
-    for updates in (5, 6, 7):
-        progress = dataclasses.replace(PROGRESS, updates=updates)
-        path = save_checkpoint(
-            tmp_path,
-            *make(seed=updates),
-            progress,
-            CheckpointKind.INTERRUPTED if updates == 6 else CheckpointKind.VALIDATED,
-        )
-        if updates == 6:
-            kept = path.rename(tmp_path / "kept")
-    kept.rename(tmp_path / "checkpoints" / "00000006.interrupted")
-    for path in (tmp_path / "checkpoints").iterdir():
-        if int(path.name[:8]) in damaged:
-            (path / "params.safetensors").write_bytes(b"no")
 
 
 @pytest.mark.parametrize(("damaged", "newest"), [((), 7), ((7,), 6), ((7, 6), 5), ((6,), 7)])
@@ -301,25 +213,10 @@ def test_a_training_does_not_start_anew_where_checkpoints_cannot_be_listed(tmp_p
         load_newest_checkpoint(tmp_path, *make())
 
 
-def test_a_file_in_the_place_of_an_old_checkpoint_is_removed(tmp_path):
-    model, optimizer = make()
-    save_checkpoint(tmp_path, model, optimizer, PROGRESS)
-    (tmp_path / "checkpoints/00000001").write_text("a file")
-    remove_old_checkpoints(tmp_path, keep=1)
-    assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["00000007"]
-
-
 def test_a_checkpoint_of_the_steady_part_replaces_older_ones(tmp_path):
     for updates in (3, 5):
         save_checkpoint(tmp_path, *make(), Progress(updates=updates), CheckpointKind.STEADY)
     assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["00000005.steady"]
-
-
-@pytest.mark.parametrize(("updates", "left"), [(4, []), (5, [5]), (6, [5, 6]), (7, [5, 6, 7])])
-def test_going_back_removes_the_checkpoints_of_later_updates_alone(tmp_path, updates, left):
-    three(tmp_path)
-    remove_later_checkpoints(tmp_path, updates)
-    assert sorted(int(path.stem) for path in (tmp_path / "checkpoints").iterdir()) == left
 
 
 @pytest.mark.parametrize("average", [1, 2, 3, 4, 9])

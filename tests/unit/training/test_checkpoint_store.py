@@ -10,7 +10,7 @@ from nmtkit.config import TrainingConfig
 from nmtkit.errors import DataError, ModelError
 from nmtkit.io.parameters import parameters_of
 from nmtkit.models.rnnsearch import RNNsearch, RNNsearchConfig
-from nmtkit.training.checkpoint import CheckpointKind, has_checkpoints
+from nmtkit.training.checkpoint_folder import CheckpointKind, has_checkpoints
 from nmtkit.training.checkpoint_store import CheckpointStore
 from nmtkit.training.optimizers import make_optimizer
 from nmtkit.training.progress import Progress

@@ -30,7 +30,7 @@ from nmtkit.errors import (
 from nmtkit.evaluation.metrics import tokenized_bleu
 from nmtkit.model_folder import read_config
 from nmtkit.text.vocabulary import Vocabulary
-from nmtkit.training.checkpoint import list_checkpoints
+from nmtkit.training.checkpoint_folder import list_checkpoints
 from nmtkit.training.informed_start import InformedStart
 from nmtkit.training.metrics_logger import MetricsLogger
 from nmtkit.training.settings import describe_settings, make_config

@@ -15,7 +15,7 @@ from nmtkit.data.batch import make_batch
 from nmtkit.data.batching import Batches, Position
 from nmtkit.errors import ModelError, TrainingInterrupted
 from nmtkit.io.parameters import read_parameters
-from nmtkit.training.checkpoint import list_checkpoints
+from nmtkit.training.checkpoint_folder import list_checkpoints
 from nmtkit.training.early_stopping import update_early_stopping
 from nmtkit.training.progress import Progress
 from nmtkit.training.settings import make_config
