@@ -12,6 +12,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from nmtkit.errors import DataError
+
 Records = NDArray[np.void]
 """Array of type `cross_entropy.RECORD`, in memory or mapped from a file."""
 
@@ -109,6 +111,24 @@ def _cutoff_among_equals(
 def selected(records: Records, cutoff: Cutoff) -> NDArray[np.bool_]:
     """Return a mask of the pairs that the cutoff selects."""
     return np.concatenate([cutoff.selects(block, first) for first, block in record_blocks(records)])
+
+
+def count_selected(records: Records, cutoff: Cutoff) -> tuple[int, int]:
+    """Return the numbers of selected pairs and of their words.
+
+    :raises DataError: no pair is selected.
+    """
+    pairs = words = 0
+    for first, block in record_blocks(records):
+        mask = cutoff.selects(block, first)
+        pairs += int(mask.sum())
+        words += int(block["words"][mask].sum(dtype=np.int64))
+    if not pairs:
+        raise DataError(
+            "no pair is selected: no pair of the pool has words on both sides, or the best pair has"
+            " more words than requested"
+        )
+    return pairs, words
 
 
 def subset_sizes(domain_words: int, max_words: int) -> list[int]:

@@ -12,8 +12,7 @@ from click.testing import Result
 
 from nmtkit.extras import install_command
 from nmtkit.io.lines import read_lines
-from nmtkit.preprocessing import cross_entropy
-from nmtkit.preprocessing import select as select_module
+from nmtkit.preprocessing import cross_entropy, pair_selector
 from nmtkit.preprocessing.cross_entropy import repeated_words, token_ids
 from nmtkit.preprocessing.ngram_model import NgramModel
 
@@ -203,7 +202,7 @@ def perplexity(pairs: Pairs, folder: Path) -> float:
 def test_subsets_have_at_most_max_subset_words(
     select, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(select_module, "MAX_SUBSET_WORDS", 110)
+    monkeypatch.setattr(pair_selector, "MAX_SUBSET_WORDS", 110)
     pairs, result = select("--best-cut", "--dev", *files(folder, "dev"))
     assert sum(len(pair[0].split()) for pair in pairs) <= 110
     assert "warning: the largest subset that was tried is the best" in result.stderr

@@ -30,6 +30,14 @@ def write(folder: Path, name: str, pairs: list[tuple[str, str]]) -> Files:
     return files
 
 
+def bitext(folder: Path, name: str, lines: list[str]) -> tuple[Path, Path]:
+    """Write a bitext with the same lines on both sides."""
+    paths = (folder / f"{name}.src", folder / f"{name}.tgt")
+    for path in paths:
+        path.write_text("".join(f"{line}\n" for line in lines))
+    return paths
+
+
 def content(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 

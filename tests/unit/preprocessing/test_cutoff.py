@@ -7,7 +7,7 @@ import pytest
 
 from nmtkit.preprocessing import cutoff as ranking
 from nmtkit.preprocessing.cross_entropy import RECORD
-from nmtkit.preprocessing.cutoff import SELECT_ALL, Cutoff, find_cutoff
+from nmtkit.preprocessing.cutoff import SELECT_ALL, Cutoff, find_cutoff, subset_sizes
 
 
 def records(scores: list[float], words: list[int]) -> np.ndarray:
@@ -72,3 +72,10 @@ def test_earlier_pairs_win_ties_also_in_blocks() -> None:
     assert ranking.selected(ranking_records, cutoff).tolist() == [True] * 4 + [False] * 6
     assert selected(ranking_records, cutoff) == [0, 1, 2, 3]
     assert cutoff.selects(ranking_records[3:6], 3).tolist() == [True, False, False]
+
+
+def test_subset_sizes_double_up_to_the_maximum() -> None:
+    assert subset_sizes(40, 1000) == [10, 20, 40, 80, 160, 320, 640, 1000]
+    assert subset_sizes(40, 80) == [10, 20, 40, 80]
+    assert subset_sizes(1, 1) == [1]
+    assert subset_sizes(400, 30) == [30]

@@ -8,35 +8,19 @@ import numpy as np
 import pytest
 
 from nmtkit.config import TextConfig
-from nmtkit.errors import ConfigError, DataError
-from nmtkit.parallel.process_pool import ProcessPool
-from nmtkit.preprocessing import select as select_module
+from nmtkit.errors import ConfigError
 from nmtkit.preprocessing.cross_entropy import (
-    RECORD,
     folds_of,
     read_blocks,
     repeated_words,
     sample_pairs,
     token_ids,
 )
-from nmtkit.preprocessing.cutoff import SELECT_ALL, Cutoff, subset_sizes
 from nmtkit.preprocessing.ngram_model import NgramModel
 from nmtkit.preprocessing.select import SelectSettings, select
-from nmtkit.progress_bar import ProgressBar
+from tests.unit.preprocessing.bitexts import bitext
 
 TOKENS = TextConfig(tokenized=True)
-
-
-def bitext(folder: Path, name: str, lines: list[str]) -> tuple[Path, Path]:
-    paths = (folder / f"{name}.src", folder / f"{name}.tgt")
-    for path in paths:
-        path.write_text("".join(f"{line}\n" for line in lines))
-    return paths
-
-
-@pytest.fixture
-def pool(tmp_path: Path) -> tuple[Path, Path]:
-    return bitext(tmp_path, "pool", ["a b c", "d", "a b", "d d d", "e a b"])
 
 
 def test_the_selection_is_logged(pool: tuple[Path, Path], tmp_path: Path) -> None:
@@ -73,33 +57,6 @@ def test_contradictory_settings_and_arguments_are_refused(
     all_arguments = {"pool": [PAIR], "output": output, "domain": PAIR, **arguments}
     with pytest.raises(ConfigError, match=message):
         select(SelectSettings(**settings), **all_arguments)
-
-
-@pytest.mark.parametrize("lines", [3, 8])
-def test_a_pool_that_changes_is_an_error(
-    pool: tuple[Path, Path], tmp_path: Path, lines: int
-) -> None:
-    records = np.zeros(5, RECORD)
-    with ProcessPool(1) as workers:
-        reader = select_module._PairSelector(
-            SelectSettings(), [pool], tmp_path, workers, ProgressBar("read", "pairs")
-        )
-        assert [block.sides[0] for block in reader.selected_blocks(records, SELECT_ALL)] == [
-            b"a b c\nd\na b\nd d d\ne a b"
-        ]
-        assert [block.sides[1] for block in reader.selected_blocks(records, Cutoff(0.0, 2))] == [
-            b"a b c\nd"
-        ]
-        bitext(tmp_path, "pool", ["a"] * lines)
-        with pytest.raises(DataError, match="the pool has changed"):
-            list(reader.selected_blocks(records, SELECT_ALL))
-
-
-def test_subset_sizes_double_up_to_the_maximum() -> None:
-    assert subset_sizes(40, 1000) == [10, 20, 40, 80, 160, 320, 640, 1000]
-    assert subset_sizes(40, 80) == [10, 20, 40, 80]
-    assert subset_sizes(1, 1) == [1]
-    assert subset_sizes(400, 30) == [30]
 
 
 def test_no_model_scores_pairs_that_it_was_trained_on(tmp_path: Path) -> None:
