@@ -1,4 +1,4 @@
-"""Fit the law by which `nmtkit train --time` chooses a size (`nmtkit/training/plan.py`).
+"""Fit the law by which `nmtkit train --time` chooses a size (`nmtkit/training/scaling_law.py`).
 
     python bench/plan.py MODEL... [--output FILE]
 
@@ -100,7 +100,7 @@ def fit(trainings: Sequence[Training]) -> Fit:
     if len(trainings) < least:
         raise BenchError(f"{len(trainings)} trainings do not tell the law; give at least {least}")
     own = np.array([[t.corpus == corpus for corpus in corpora] for t in trainings], np.float64)
-    from nmtkit.training.plan import START_EXPONENT
+    from nmtkit.training.scaling_law import START_EXPONENT
 
     fits = []
     for a, b, epochs in itertools.product(EXPONENTS, EXPONENTS, EPOCHS):

@@ -1,14 +1,7 @@
 """The plan of a training that has a given time: size, batches, learning rate and validations.
 
-Of a family of sizes the one with the lowest expected dev cost is taken, by a law that was fitted to
-trainings of many sizes and lengths on several corpora (`bench/plan.py`): with n units and D target
-tokens,
-
-    cost = E + A / n^a + B / D^b + C / D^c
-
-as in Hoffmann et al. 2022, eq. (2), where repeated epochs count less and less, as in Muennighoff et
-al. 2023, eq. (5). The last term counts in the first million tokens alone. E, which neither size nor
-time changes, is left out.
+Of a family of sizes the one with the lowest expected dev cost is taken, by the law of
+`nmtkit.training.scaling_law`.
 """
 
 import math
@@ -16,29 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
+from nmtkit.training.scaling_law import SIZES, expected_cost, final_cost, useful_tokens
+
 Precision = Literal["float32", "bfloat16"]
-
-SIZES = (96, 128, 192, 256, 320, 384, 512, 640, 768, 1024)
-"""The family: units of the decoder, of each direction of the encoder, and of all other layers."""
-
-SIZE_FACTOR, SIZE_EXPONENT = 12.3, 0.7
-"""A and a."""
-
-DATA_FACTOR, DATA_EXPONENT = 0.716, 0.5
-"""B and b; D is in millions."""
-
-START_FACTOR, START_EXPONENT = 0.13, 1.5
-"""C and c."""
-
-LEAST_FITTED_TOKENS = 800_000
-"""Useful target tokens of the shortest trainings that the law was fitted to."""
-
-EPOCHS_OF_USE = 15.0
-"""Epochs after which a repeated token teaches only 1 / e of what it did at first."""
-
-USE_SIZE, USE_EXPONENT = 256, 1.5
-"""Size of the models to which `EPOCHS_OF_USE` belongs in the long run. Larger models learn sooner
-what a small corpus teaches: after 17 epochs of 29,000 pairs 512 units are behind 256."""
 
 START_SECONDS = 7.0
 """Seconds of starting, measuring this machine and learning word pairs, on two cores."""
@@ -286,16 +259,12 @@ class Plan:
     @property
     def useful_tokens(self) -> float:
         """Target tokens of the training, where those of repeated epochs count less and less."""
-        epochs = self.epochs
-        if epochs <= 1:
-            return self.tokens
-        repeats = EPOCHS_OF_USE * (1 - math.exp((1 - epochs) / EPOCHS_OF_USE))
-        return self.figures.tgt_tokens * (1 + repeats)
+        return useful_tokens(self.tokens, self.figures.tgt_tokens)
 
     @property
     def expected_cost(self) -> float:
         """Expected dev cost a token, without the part that no size and no time changes."""
-        return _expected_cost(self.size, self.useful_tokens)
+        return expected_cost(self.size, self.useful_tokens)
 
     @property
     def batch_size(self) -> int:
@@ -358,14 +327,6 @@ class Plan:
         }
 
 
-def _expected_cost(size: int, useful_tokens: float) -> float:
-    """Return the dev cost a token of a size, by the tokens it was trained on, without E."""
-    millions = useful_tokens / 1e6
-    size_part = SIZE_FACTOR * math.pow(size, -SIZE_EXPONENT)
-    start_part = START_FACTOR * math.pow(millions, -START_EXPONENT)
-    return size_part + DATA_FACTOR * math.pow(millions, -DATA_EXPONENT) + start_part
-
-
 def after_start(seconds: float) -> float:
     """Return the seconds of a training that are left after it has started, at least a tenth."""
     return max(seconds - START_SECONDS, LEAST_TRAINING_SHARE * seconds)
@@ -373,12 +334,7 @@ def after_start(seconds: float) -> float:
 
 def useful_sizes(figures: CorpusFigures) -> list[int]:
     """Return the sizes up to that with the lowest expected cost after any number of epochs."""
-
-    def final_cost(size: int) -> float:
-        epochs = EPOCHS_OF_USE * math.pow(USE_SIZE / size, USE_EXPONENT)
-        return _expected_cost(size, max(figures.tgt_tokens, 1) * (1 + epochs))
-
-    largest = min(SIZES, key=final_cost)
+    largest = min(SIZES, key=lambda size: final_cost(size, figures.tgt_tokens))
     return [size for size in SIZES if size <= largest]
 
 

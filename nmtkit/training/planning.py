@@ -22,8 +22,6 @@ from nmtkit.training.plan import (
     FILLED,
     LARGE_ACCELERATOR_BATCH,
     LARGE_BATCH,
-    LEAST_FITTED_TOKENS,
-    SIZES,
     BatchLimits,
     CorpusFigures,
     Plan,
@@ -33,6 +31,7 @@ from nmtkit.training.plan import (
     best_plan,
     useful_sizes,
 )
+from nmtkit.training.scaling_law import LEAST_FITTED_TOKENS, SIZES
 from nmtkit.training.settings import make_config, parse_overrides
 from nmtkit.training.speed import fastest_speeds
 

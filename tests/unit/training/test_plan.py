@@ -3,7 +3,6 @@
 import dataclasses
 import itertools
 import math
-import statistics
 
 import pytest
 from hypothesis import assume, given
@@ -15,7 +14,6 @@ from nmtkit.training.plan import (
     FILLED,
     LEARNING_RATE_OF_ONE_UNIT,
     LEAST_TRAINING_SHARE,
-    SIZES,
     TRAINING_SHARE,
     VALIDATION_SHARE,
     BatchLimits,
@@ -24,10 +22,9 @@ from nmtkit.training.plan import (
     SpeedModel,
     after_start,
     best_plan,
-    useful_sizes,
 )
-
-SMALL = CorpusFigures(29_000, 420_000, 450_000, 8_000, 8_000, 15_000)
+from nmtkit.training.scaling_law import SIZES
+from tests.unit.training.corpus_figures import SMALL
 
 corpora = st.builds(
     CorpusFigures,
@@ -83,46 +80,11 @@ def test_one_measurement_gives_the_speed_of_its_size() -> None:
     assert SpeedModel.through({products: 0.25}).seconds(products) == pytest.approx(0.25)
 
 
-SHORT_TRAININGS = {
-    333_000: [(96, 985_000, 2.617), (128, 932_000, 2.515), (192, 613_000, 2.766)],
-    372_000: [(96, 1_062_000, 3.033), (192, 588_000, 3.177), (192, 557_000, 3.220)],
-    346_000: [(96, 924_000, 2.550), (128, 811_000, 2.544), (192, 601_000, 2.711)],
-    662_000: [(128, 2_342_000, 2.115), (192, 1_681_000, 2.085), (256, 1_243_000, 2.182)],
-}
-"""Measured: size, target tokens and dev cost of trainings of two and five minutes, by the tokens of
-an epoch: help texts in Russian, Turkish, Chinese and German."""
-
-
-def test_the_law_follows_the_dev_costs_of_the_first_minutes() -> None:
-    """Without its last term the root mean square of the errors was 0.066."""
-    errors: list[float] = []
-    for tgt_tokens, trainings in SHORT_TRAININGS.items():
-        figures = SMALL._replace(tgt_tokens=tgt_tokens)
-        rests = [cost - Plan(n, seen, figures).expected_cost for n, seen, cost in trainings]
-        errors += [rest - statistics.fmean(rests) for rest in rests]
-    assert math.sqrt(statistics.fmean(error**2 for error in errors)) < 0.03
-
-
 def test_words_are_drawn_where_they_are_many_and_the_host_may_draw() -> None:
     few, on_a_gpu = SMALL._replace(tgt_words=1999), SMALL._replace(draws_words=False)
     samples = [Plan(128, 1e6, f).settings()["training"]["softmax_samples"] for f in (SMALL, few)]
     assert samples == [500, 0] and on_a_gpu.softmax_samples == 0
     assert on_a_gpu.products(128) > SMALL.products(128)  # the softmax has more rows
-
-
-def test_repeated_epochs_count_less_and_less() -> None:
-    costs = [Plan(256, epochs * 450_000, SMALL).expected_cost for epochs in (1, 2, 4, 50, 100)]
-    assert costs == sorted(costs, reverse=True)
-    assert costs[0] - costs[1] > costs[3] - costs[4]
-    larger = dataclasses.replace(Plan(256, 9e6, SMALL), figures=SMALL._replace(tgt_tokens=10**8))
-    assert larger.expected_cost < Plan(256, 9e6, SMALL).expected_cost  # new text teaches more
-
-
-def test_a_small_corpus_takes_no_large_model() -> None:
-    """As measured on 29,000 pairs, where 256 units are ahead of 512."""
-    assert useful_sizes(SMALL)[-1] == 256
-    largest = [useful_sizes(SMALL._replace(tgt_tokens=10**n))[-1] for n in range(4, 11)]
-    assert largest == sorted(largest) and largest[0] == SIZES[0] and largest[-1] == SIZES[-1]
 
 
 @pytest.mark.parametrize("tokens", [1, 1e5, 1e7, 1e10])

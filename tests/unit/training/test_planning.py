@@ -12,8 +12,9 @@ from nmtkit.config import Config
 from nmtkit.models import precision
 from nmtkit.models.precision import multiplies_bfloat16
 from nmtkit.training import planning
-from nmtkit.training.plan import FILLED, SIZES, after_start
+from nmtkit.training.plan import FILLED, after_start
 from nmtkit.training.planning import MAX_SLOWDOWN, Planner
+from nmtkit.training.scaling_law import SIZES
 from nmtkit.training.speed import Speed
 
 HOUR = 3600.0
