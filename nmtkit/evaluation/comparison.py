@@ -23,13 +23,8 @@ from nmtkit.evaluation.buckets import (
     sentences_of_length,
     sentences_without_unknown_words,
 )
-from nmtkit.evaluation.metrics import (
-    FILE_NAMES,
-    USUAL_TOKENIZER,
-    MetricScore,
-    References,
-    check_line_counts,
-)
+from nmtkit.evaluation.metrics import USUAL_TOKENIZER, MetricScore
+from nmtkit.evaluation.references import FILE_NAMES, References, check_line_counts
 from nmtkit.evaluation.retokenize import Retokenizer
 from nmtkit.evaluation.significance import SEED, Interval, interval, p_value, sample_sums
 from nmtkit.evaluation.sufficient_statistics import (

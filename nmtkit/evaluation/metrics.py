@@ -23,11 +23,18 @@ import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 from nmtkit.config import suggest_name
-from nmtkit.errors import ConfigError, DataError, counted, refuse_string
+from nmtkit.errors import ConfigError
 from nmtkit.evaluation.bleu_tokenizer import BleuTokenizer
+from nmtkit.evaluation.references import (
+    FILE_NAMES,
+    Lines,
+    References,
+    check_line_counts,
+    reference_sets,
+)
 from nmtkit.evaluation.retokenize import AS_GIVEN, Retokenizer
 from nmtkit.evaluation.sacrebleu_adapter import SacrebleuMetric, multi_bleu_result
 from nmtkit.value_types import check_arguments
@@ -38,15 +45,8 @@ if TYPE_CHECKING:
 
     Statistics = NDArray[np.float64]
 
-Lines = Sequence[str]
-References = Lines | Sequence[Lines]
-"""One line per sentence, or several lists of such lines, as sacreBLEU takes them."""
-
 USUAL_TOKENIZER = BleuTokenizer()
 """13a, for languages whose words are separated by spaces."""
-
-FILE_NAMES = ("the hypotheses", "the references")
-"""Names of the two texts in error messages where the caller gives none."""
 
 
 @dataclass(frozen=True)
@@ -230,19 +230,6 @@ def select_metrics(
     return chosen
 
 
-def reference_sets(references: References) -> tuple[Lines, ...]:
-    """Return the lists of references: the given ones, or the only one.
-
-    :raises TypeError: a string stands where a list of lines is expected.
-    """
-    refuse_string(references, "references")
-    if len(references) == 0 or isinstance(references[0], str):  # also arrays of numpy
-        return (cast(Lines, references),)
-    for lines in references:
-        refuse_string(lines, "references")
-    return tuple(references)
-
-
 class RetokenizedTexts:
     """Hypotheses and references in the forms that metrics expect, each converted once.
 
@@ -275,26 +262,6 @@ class RetokenizedTexts:
         """Return the name, for the signature, of the retokenizer of a metric's text."""
         retokenizer = self._retokenizers[metric.text]
         return retokenizer.name if retokenizer else AS_GIVEN
-
-
-def check_line_counts(
-    hypotheses: Lines, references: References, names: Sequence[str] = FILE_NAMES
-) -> None:
-    """Check that every hypothesis has its references and that there is at least one.
-
-    :param names: of the hypotheses and of each list of references.
-    :raises DataError: there are no lines, or the numbers of lines differ.
-    """
-    sets = reference_sets(references)
-    for number, lines in enumerate(sets, start=1):
-        if len(hypotheses) != len(lines):
-            name = names[number] if number < len(names) else f"{names[-1]} (list {number})"
-            raise DataError(
-                f"{counted(len(hypotheses), 'line')} in {names[0]} but {len(lines):,} in {name};"
-                " give one hypothesis for each reference, in the same order"
-            )
-    if len(hypotheses) == 0:
-        raise DataError(f"no lines in {' and '.join(names)}; give at least one")
 
 
 def which_is_better(metrics: Collection[Metric]) -> str:

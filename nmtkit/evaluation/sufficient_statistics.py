@@ -11,16 +11,13 @@ from numpy.typing import NDArray
 
 from nmtkit.evaluation.bleu_tokenizer import BleuTokenizer
 from nmtkit.evaluation.metrics import (
-    FILE_NAMES,
     USUAL_TOKENIZER,
     Metric,
     MetricScore,
-    References,
     RetokenizedTexts,
-    check_line_counts,
-    reference_sets,
     select_metrics,
 )
+from nmtkit.evaluation.references import FILE_NAMES, References, check_line_counts, reference_sets
 from nmtkit.evaluation.retokenize import Retokenizer
 
 Statistics = NDArray[np.float64]

@@ -19,8 +19,8 @@ import numpy as np
 
 from nmtkit.errors import DataError, counted
 from nmtkit.evaluation.bleu_statistics import Reference, sentence_bleu
-from nmtkit.evaluation.metrics import BleuScore, References, tokenized_bleu
-from nmtkit.evaluation.references import references_by_sentence
+from nmtkit.evaluation.metrics import BleuScore, tokenized_bleu
+from nmtkit.evaluation.references import References, references_by_sentence
 from nmtkit.smt.feature_matrix import FeatureColumns, LinearScorer
 from nmtkit.smt.nbest import Entry, group_by_sentence
 from nmtkit.smt.tuning_list import references_for

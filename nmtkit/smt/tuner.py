@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nmtkit.errors import DataError, counted
-from nmtkit.evaluation.metrics import References
+from nmtkit.evaluation.references import References
 from nmtkit.progress_bar import ProgressBar
 from nmtkit.smt.feature_matrix import FeatureColumns, Vector, check_rest
 from nmtkit.smt.mert import MertConfig, WeightPoint, mert

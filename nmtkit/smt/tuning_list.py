@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from nmtkit.errors import DataError, counted
 from nmtkit.evaluation.bleu_statistics import STATISTICS_PER_SENTENCE, Reference, bleu
-from nmtkit.evaluation.metrics import References
-from nmtkit.evaluation.references import references_by_sentence
+from nmtkit.evaluation.references import References, references_by_sentence
 from nmtkit.smt.feature_matrix import FeatureColumns, Vector, round_scores
 from nmtkit.smt.nbest import Entry, Features, group_by_sentence
 
