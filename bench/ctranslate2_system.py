@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from languages import OpenNMTTransformer
+from opennmt_systems import OpenNMTTransformer
 from systems import Command, Task, code_calling
 
 SCRIPT = Path(__file__).resolve().parent / "peers" / "ctranslate.py"

@@ -19,11 +19,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from itertools import repeat
 from pathlib import Path
-from typing import Any
 
+from opennmt_systems import COOLDOWN, OpenNMTRecurrent, OpenNMTTransformer
 from operations import Sizes
-from peer_systems import OpenNMT, opennmt_data
-from systems import Command, Data, Nmtkit, System, Task, write_settings
+from scoring import join_pieces, scores_of
+from systems import Command, Data, Nmtkit, System, Task
 from timing import (
     NMTKIT,
     BenchError,
@@ -45,9 +45,6 @@ ROUNDS = 3
 
 MAX_LENGTH = 100
 """Pairs with more pieces on a side are not trained on."""
-
-COOLDOWN = 0.4
-"""Share of the updates at the end over which the learning rate falls, in all systems."""
 
 
 @dataclass(frozen=True)
@@ -89,115 +86,6 @@ class RecipeNmtkit(Nmtkit):
         """Return `nmtkit translate` for raw input and output."""
         command = super().translate(task, source, output, beam)
         return [word for word in command if word != "--tokenized"]
-
-
-class OpenNMTRecurrent(OpenNMT):
-    """OpenNMT-py's LSTM with input feeding and attention by an MLP (Luong et al. 2015)."""
-
-    name = "OpenNMT-py 3.5.1, RNN"
-
-    def settings(self, task: Task) -> dict[str, Any]:
-        """Return the settings of the model and of its optimizer."""
-        start = round((1 - COOLDOWN) * task.updates)
-        return {
-            "encoder_type": "brnn",
-            "decoder_type": "rnn",
-            "rnn_type": "LSTM",
-            "global_attention": "mlp",
-            "layers": 1,
-            "word_vec_size": task.sizes.embedding,
-            "hidden_size": 2 * task.sizes.hidden,
-            "dropout": [0.1],
-            "learning_rate": recurrent_rate(task),
-            "learning_rate_decay": 0.6,
-            "start_decay_steps": start,
-            "decay_steps": max(1, (task.updates - start) // 8),
-            "batch_size": task.batch_tokens,
-        }
-
-    def write_training(self, task: Task) -> list[str]:
-        """Write one YAML file."""
-        corpus = opennmt_data(task.data)
-        corpus["data"]["corpus"]["transforms"] = ["filtertoolong"]
-        settings = {
-            **corpus,
-            "src_seq_length": task.max_length,
-            "tgt_seq_length": task.max_length,
-            "save_model": str(task.folder / "model"),
-            "attention_dropout": [0.0],
-            "label_smoothing": 0.1,
-            "optim": "adam",
-            "max_grad_norm": 1,
-            "batch_type": "tokens",
-            "normalization": "tokens",
-            "bucket_size": 4096,
-            "num_workers": 0,
-            "train_steps": task.updates,
-            "save_checkpoint_steps": task.updates,
-            "valid_steps": 1_000_000,
-            "report_every": 50,
-            "model_dtype": "fp32",
-            "seed": 1,
-            **self.settings(task),
-        }
-        return ["-config", str(write_settings(task.folder / "train.yaml", settings))]
-
-
-TRANSFORMER_RATE = 0.0015
-"""Highest learning rate of Transformers, when the warm-up ends. Vaswani et al. 2017 have 0.0007,
-with 512 units and larger batches; after so short a warm-up their formula would give 0.007."""
-
-
-class OpenNMTTransformer(OpenNMTRecurrent):
-    """OpenNMT-py's Transformer with three layers (Vaswani et al. 2017)."""
-
-    name = "OpenNMT-py 3.5.1, Transformer"
-
-    def settings(self, task: Task) -> dict[str, Any]:
-        """Return the settings of the model and of its optimizer."""
-        warmup = warmup_of(task)
-        peak_rate = task.rate_factor * TRANSFORMER_RATE
-        return {
-            "share_decoder_embeddings": True,
-            "encoder_type": "transformer",
-            "decoder_type": "transformer",
-            "position_encoding": True,
-            "layers": 3,
-            "heads": 4,
-            "word_vec_size": task.sizes.embedding,
-            "hidden_size": task.sizes.hidden,
-            "transformer_ff": 4 * task.sizes.hidden,
-            "dropout": [0.1],
-            "attention_dropout": [0.1],
-            "max_grad_norm": 0,
-            "adam_beta2": 0.998,
-            "param_init": 0,
-            "param_init_glorot": True,
-            "decay_method": "noam",
-            "learning_rate": peak_rate * math.sqrt(task.sizes.hidden * warmup),
-            "warmup_steps": warmup,
-            "batch_size": 2 * task.batch_tokens,
-        }
-
-
-def recurrent_rate(task: Task) -> float:
-    """Return the learning rate of the recurrent models: 0.002 at 400 tokens, then by the root."""
-    return task.rate_factor * 0.002 * math.sqrt(task.batch_tokens / 400)
-
-
-def warmup_of(task: Task) -> int:
-    """Return over how many updates the learning rate rises, from which on it falls."""
-    return max(1, round(0.15 * task.updates))
-
-
-class OpenNMTWithoutInputFeeding(OpenNMTRecurrent):
-    """The recurrent model without input feeding, whose decoder reads a sentence in one call."""
-
-    name = "OpenNMT-py 3.5.1, RNN without input feeding"
-
-    def settings(self, task: Task) -> dict[str, Any]:
-        """Return the settings of the model and of its optimizer."""
-        return {**super().settings(task), "input_feed": 0}
 
 
 @dataclass(frozen=True)
@@ -301,46 +189,6 @@ def measure(run: Run, updates: int, beam: int) -> Score:
     direction = run.direction
     chrf, bleu = scores_of(text, direction.text("test", direction.tgt), direction.tgt)
     return Score(chrf, bleu, task.updates, cost.cpu / 60)
-
-
-def join_pieces(data: Data, pieces: Path, text: Path) -> Path:
-    """Join a file of the target side's pieces to raw text; return its file."""
-    from nmtkit.data.manifest import read_manifest, text_config
-    from nmtkit.io.lines import read_lines
-    from nmtkit.text.pipeline import TextPipeline
-
-    config = text_config(read_manifest(data.prepared), data.prepared)
-    pipeline = TextPipeline.load(data.prepared, "tgt", config)
-    lines = (pipeline.line(line.split()) for line in read_lines(pieces))
-    text.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return text
-
-
-def scores_of(translation: Path, reference: Path, language: str) -> tuple[float, float]:
-    """Return chrF and BLEU of a translation of the test set."""
-    from nmtkit.io.lines import read_lines
-
-    return scores_of_lines(list(read_lines(translation)), list(read_lines(reference)), language)
-
-
-def scores_of_lines(
-    lines: Sequence[str], references: Sequence[str], language: str
-) -> tuple[float, float]:
-    """Return chrF and BLEU of lines."""
-    from sacrebleu.metrics.bleu import BLEU
-    from sacrebleu.metrics.chrf import CHRF
-
-    bleu = BLEU(tokenize=bleu_tokenizer(language)).corpus_score(lines, [references]).score
-    return CHRF().corpus_score(lines, [references]).score, bleu
-
-
-def bleu_tokenizer(language: str) -> str:
-    """Return sacreBLEU's tokeniser for a language; characters for most without spaces."""
-    from nmtkit.evaluation.bleu_tokenizer import is_spaced
-
-    if is_spaced(language):
-        return "13a"
-    return "zh" if language == "zh" else "char"
 
 
 def options_of(arguments: Sequence[str]) -> argparse.Namespace:

@@ -33,10 +33,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from corpus import Text
-from languages import RecipeNmtkit, bleu_tokenizer, join_pieces, scores_of
+from languages import RecipeNmtkit
 from operations import Sizes
 from plotting import Panel, draw
 from race_systems import peers
+from scoring import bleu_tokenizer, join_pieces, scores_of
 from systems import Data, System, Task
 from timing import (
     ROOT,

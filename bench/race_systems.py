@@ -2,13 +2,13 @@
 
 Batches are counted in tokens, labels are smoothed, there is dropout, and the learning rate falls
 with the inverse square root of the updates, which both systems offer and recommend. OpenNMT-py's
-models are in `languages.py`.
+models are in `opennmt_systems.py`.
 """
 
 from pathlib import Path
 from typing import Any
 
-from languages import (
+from opennmt_systems import (
     OpenNMTRecurrent,
     OpenNMTTransformer,
     OpenNMTWithoutInputFeeding,

@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from languages import scores_of_lines
+from scoring import scores_of_lines
 from serve_load import CLIENTS, HOST, PAIR, ServerUnderTest, closed_loop, open_loop, server
 from timing import BenchError, exit_with, positive, report_progress
 

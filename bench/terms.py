@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
-from languages import scores_of
+from scoring import scores_of
 from timing import BenchError, exit_with, machine, positive, report_progress, table, write_report
 
 from nmtkit import Translator

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import languages
 import pytest
-from languages import Direction, OpenNMTRecurrent, OpenNMTTransformer, RecipeNmtkit, Run
+from languages import Direction, RecipeNmtkit, Run
+from opennmt_systems import OpenNMTRecurrent
 from systems import Task
 from timing import BenchError
 
@@ -16,18 +17,6 @@ def test_nmtkit_accepts_its_settings(task: Task) -> None:
     config = make_config(config_file=arguments[arguments.index("--config") + 1])
     assert config.model.hidden == task.sizes.hidden
     assert (config.training.max_updates, config.training.cooldown) == (7, 3)
-
-
-@pytest.mark.parametrize("system", [OpenNMTRecurrent, OpenNMTTransformer])
-def test_schedules_of_the_peer_end_with_the_training(
-    task: Task, system: type[OpenNMTRecurrent]
-) -> None:
-    import json
-
-    arguments = system(Path("python")).write_training(task)
-    settings = json.loads(Path(arguments[1]).read_text())
-    assert settings["train_steps"] == task.updates == settings["save_checkpoint_steps"]
-    assert 0 < settings.get("start_decay_steps", settings.get("warmup_steps")) < task.updates
 
 
 def test_the_fastest_of_the_measured_speeds_counts(
@@ -78,21 +67,6 @@ def test_text_of_a_pair_stands_in_the_folder_of_the_other_language(tmp_path: Pat
         assert direction.text("test", "ja").name == "test.ja"
     with pytest.raises(BenchError, match=r"has no val\.ja"):
         direction.text("val", "ja")
-
-
-def test_pieces_of_the_reference_score_one_hundred(tmp_path: Path) -> None:
-    lines = {"en": "It is new, %s.\n", "ja": "それは新しいです。\n"}
-    (tmp_path / "ja").mkdir()
-    for split in ("train", "val", "test"):
-        for language, line in lines.items():
-            (tmp_path / "ja" / f"{split}.{language}").write_text(line * 30)
-    direction = Direction("en", "ja", tmp_path)
-    data = direction.prepare(tmp_path / "work", 300)
-    text = languages.join_pieces(data, data.text("test", "tgt"), tmp_path / "text")
-    assert text.read_text() == lines["ja"] * 30
-    assert languages.scores_of(text, direction.text("test", "ja"), "ja") == pytest.approx(
-        (100, 100)
-    )
 
 
 @pytest.mark.parametrize("pair", ["ende", "en-", "de-fr", "en-en"])

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import race
 from corpus import Text
-from languages import scores_of
 from plotting import Panel, figure_of
 from race import Entry, PlannedNmtkit, Result, Row, Setting, best_of, main, panels_of
 from race_systems import MarianRecurrent
+from scoring import scores_of
 from systems import Data, Task
 from timing import ROOT, BenchError, CommandCost, Spread, select_names
 

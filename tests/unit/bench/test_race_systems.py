@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from languages import OpenNMTRecurrent, OpenNMTTransformer
+from opennmt_systems import OpenNMTRecurrent, OpenNMTTransformer
 from race_systems import (
     JoeyNMTRecurrent,
     JoeyNMTTransformer,
