@@ -35,14 +35,14 @@ from pathlib import Path
 from corpus import Text
 from languages import RecipeNmtkit
 from operations import Sizes
-from plotting import Panel, draw
+from plotting import draw
+from race_report import HEADER, Row, panels_of, read_rows, summary
 from race_systems import peers
 from scoring import bleu_tokenizer, join_pieces, scores_of
 from systems import Data, System, Task
 from timing import (
     ROOT,
     BenchError,
-    Spread,
     exit_with,
     machine,
     positive,
@@ -104,33 +104,6 @@ class Result:
     updates: int
     minutes: float | None
     threads: int = 0
-
-
-@dataclass(frozen=True)
-class Row:
-    """What the report says of a system on a text after some minutes.
-
-    updates: 0 where the system itself decides.
-    """
-
-    text: str
-    minutes: float
-    system: str
-    setting: str
-    updates: int
-    wall_minutes: float | None
-    bleu: float
-    chrf: float
-
-    def cells(self) -> list[str]:
-        """Return the columns of the table."""
-        wall = "" if self.wall_minutes is None else f"{self.wall_minutes:.2f}"
-        updates = f"{self.updates:,}" if self.updates else ""
-        names = [self.text, f"{self.minutes:g}", self.system, self.setting]
-        return [*names, updates, wall, f"{self.bleu:.1f}", f"{self.chrf:.1f}"]
-
-
-HEADER = ["text", "minutes", "system", "setting", "updates", "wall minutes", "BLEU", "chrF"]
 
 
 @dataclass(frozen=True)
@@ -339,34 +312,6 @@ def best_of(entries: Sequence[Entry], kept: Path | None = None) -> list[Row]:
     return list(best.values())
 
 
-def summary(rows: Sequence[Row]) -> str:
-    """Return a table with a line for each text and system: BLEU / chrF by minutes."""
-    marks = sorted({row.minutes for row in rows})
-    scores: dict[tuple[str, str], dict[float, str]] = {}
-    for row in rows:
-        found = scores.setdefault((row.text, row.system), {})
-        found[row.minutes] = f"{row.bleu:.1f} / {row.chrf:.1f}"
-    header = ["text", "system", *(f"{mark:g} min" for mark in marks)]
-    texts = list(dict.fromkeys(row.text for row in rows))
-    ordered = sorted(scores, key=lambda place: texts.index(place[0]))
-    lines = [[*place, *(scores[place].get(mark, "") for mark in marks)] for place in ordered]
-    return table(header, lines)
-
-
-def read_rows(files: Sequence[Path]) -> list[Row]:
-    """Return the rows that earlier races wrote.
-
-    :raises BenchError: a file does not hold such rows.
-    """
-    try:
-        rows = [Row(**row) for file in files for row in json.loads(file.read_bytes())]
-    except (OSError, ValueError, TypeError) as error:
-        raise BenchError(f"--results: not figures of a race: {error}") from error
-    if files and not rows:
-        raise BenchError("--results: there are no figures")
-    return rows
-
-
 def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--text", action="append", default=[], help="SRC-TGT=FOLDER")
@@ -407,19 +352,6 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     if not (options.text or options.results):
         parser.error("give the texts to race on, --text, or figures of earlier races, --results")
     return options
-
-
-def panels_of(rows: Sequence[Row]) -> list[Panel]:
-    """Return a panel for each text: BLEU by minutes."""
-    lines: dict[str, dict[str, list[tuple[float, Spread]]]] = {}
-    marks = sorted({row.minutes for row in rows})
-    for row in sorted(rows, key=lambda row: row.minutes):
-        points = lines.setdefault(row.text, {}).setdefault(row.system, [])
-        points.append((row.minutes, Spread.of([row.bleu])))
-    return [
-        Panel(text, "minutes of training", "BLEU", systems, logarithmic="x", ticks=marks)
-        for text, systems in lines.items()
-    ]
 
 
 def main(arguments: Sequence[str]) -> int:

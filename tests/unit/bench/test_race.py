@@ -1,6 +1,5 @@
 """Texts, commands and the choice of settings of the race against the clock."""
 
-import itertools
 import json
 import shlex
 from dataclasses import asdict, replace
@@ -9,33 +8,12 @@ from pathlib import Path
 import pytest
 import race
 from corpus import Text
-from plotting import Panel, figure_of
-from race import Entry, PlannedNmtkit, Result, Row, Setting, best_of, main, panels_of
+from race import Entry, PlannedNmtkit, Result, Setting, best_of
+from race_report import panels_of
 from race_systems import MarianRecurrent
 from scoring import scores_of
 from systems import Data, Task
-from timing import ROOT, BenchError, CommandCost, Spread, select_names
-
-DOCUMENT = ROOT / "docs/explanation/training-time.md"
-
-TEXTS = {
-    "help pages English–German": "de en-de",
-    "help pages English–Japanese": "ja en-ja",
-    "laws English–French": "laws en-fr",
-    "Multi30k English–French": "multi30k en-fr",
-}
-"""Names of the texts in the races' files, by those in the document."""
-
-SYSTEMS = {
-    "nmtkit": "nmtkit --time",
-    "nmtkit, *slower*": "nmtkit --time, slower machine (Zen 3)",
-    "OpenNMT-py, RNN": "OpenNMT-py 3.5.1, RNN without input feeding",
-    "OpenNMT-py, Transformer": "OpenNMT-py 3.5.1, Transformer",
-    "JoeyNMT, RNN": "JoeyNMT 2.3.0, RNN",
-    "JoeyNMT, Transformer": "JoeyNMT 2.3.0, Transformer",
-    "Marian, RNN": "Marian, RNN",
-    "Marian, Transformer": "Marian, Transformer",
-}
+from timing import BenchError, CommandCost, select_names
 
 
 @pytest.fixture
@@ -89,42 +67,6 @@ def test_of_a_systems_settings_the_best_counts(text: Text, data: Data, tmp_path:
     assert (winner.setting, winner.bleu) == ("b", 30.0)
     (panel,) = panels_of(best)
     assert [x for x, _ in panel.lines["nmtkit --time"]] == [2]
-
-
-def test_figures_are_read_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [
-        Row("laws en-fr", 2, "nmtkit --time", "planned", 100, 1.99, 20.0, 40.0),
-        Row("laws en-fr", 5, "OpenNMT-py", "n = 128", 1000, None, 21.0, 41.0),
-    ]
-    (tmp_path / "race.json").write_text(json.dumps([asdict(row) for row in rows]))
-    output = tmp_path / "again.md"
-    assert main(["--results", str(tmp_path / "race.json"), "--output", str(output)]) == 0
-    assert capsys.readouterr().out == output.read_text()
-    assert (
-        "| laws en-fr | 5 | OpenNMT-py | n = 128 | 1,000 |  | 21.0 | 41.0 |" in output.read_text()
-    )
-    assert race.read_rows([output.with_suffix(".json")]) == rows
-    assert output.read_text().endswith(
-        "| text | system | 2 min | 5 min |\n| --- | ---: | ---: | ---: |\n"
-        "| laws en-fr | nmtkit --time | 20.0 / 40.0 |  |\n"
-        "| laws en-fr | OpenNMT-py |  | 21.0 / 41.0 |\n\n"
-    )
-    with pytest.raises(BenchError, match="not figures of a race"):
-        race.read_rows([output])
-
-
-def test_a_system_has_the_same_style_in_all_panels() -> None:
-    points = [(2.0, Spread.of([1.0])), (40.0, Spread.of([2.0]))]
-    panels = [
-        Panel("first", "x", "y", {"a": points, "b": points}, logarithmic="x"),
-        Panel("second", "x", "y", {"b": points}, logarithmic="x", ticks=[5]),
-    ]
-    figure = figure_of(panels)
-    colours = [{line.get_label(): line.get_color() for line in a.lines} for a in figure.axes]
-    assert colours[0]["b"] == colours[1]["b"] != colours[0]["a"]
-    assert [list(axes.get_xticks()) for axes in figure.axes] == [[2, 40], [2, 5, 40]]
-    (legend,) = figure.legends
-    assert [text.get_text() for text in legend.texts] == ["a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -201,57 +143,6 @@ def test_minutes_are_reported_where_they_decided_the_updates(
     assert result.minutes == (None if given else 1.5)
 
 
-def kept_rows() -> list[Row]:
-    """Return the rows of the races whose figures are kept."""
-    files = [ROOT / "bench" / f"race_{machine}.json" for machine in ("zen4", "zen3")]
-    return [Row(**row) for file in files for row in json.loads(file.read_text())]
-
-
-def test_the_document_has_the_figures_of_the_races_and_no_others() -> None:
-    lines = DOCUMENT.read_text().split("BLEU / chrF after so many minutes:")[1].splitlines()[2:]
-    header, _, *rows = itertools.takewhile(lambda line: line.startswith("|"), lines)
-    minutes = [float(cell) for cell in header.strip("| ").split("|")[2:]]
-    said: dict[tuple[str, str, float], str] = {}
-    text = ""
-    for row in rows:
-        name, system, *cells = [cell.strip() for cell in row[1:].rstrip("|").split("|")]
-        text = TEXTS[name] if name else text
-        figures = zip(minutes, cells, strict=True)
-        said |= {(text, SYSTEMS[system], time): cell for time, cell in figures if cell}
-    measured = kept_rows()
-    assert said == {(r.text, r.system, r.minutes): f"{r.bleu} / {r.chrf}" for r in measured}
-    assert len(said) == len(measured)
-
-
-def test_the_tutorial_has_the_figures_of_the_race() -> None:
-    page = (ROOT / "docs/tutorials/own-bitext.md").read_text(encoding="utf-8")
-    table = page.split("\n| corpus | pairs | after 5 minutes | after 20 |\n")[1].split("\n\n")[0]
-    _, *lines = ([cell.strip() for cell in line.split("|")[3:5]] for line in table.splitlines())
-    names = ["multi30k en-fr", "de en-de", "ja en-ja", "laws en-fr"]
-    for name, cells in zip(names, lines, strict=True):
-        for minutes, cell in zip((5, 20), cells, strict=True):
-            found = [
-                row
-                for row in kept_rows()
-                if (row.text, row.minutes) == (name, minutes) and row.system.startswith("nmtkit")
-            ]
-            assert cell in [f"{row.bleu:.1f} / {row.chrf:.1f}" for row in found]
-
-
-def test_figures_of_kept_translations_are_those_of_the_races() -> None:
-    rows = {f"{r.text}, {r.minutes:g} min: {r.system}, {r.setting}": r for r in kept_rows()}
-    document, compared = DOCUMENT.read_text(), 0
-    for path in (ROOT / "examples/outputs/race").rglob("*.json"):
-        record = json.loads(path.read_text())
-        values = {name: f for figure in record["figures"] for name, f in figure["values"].items()}
-        bleu, chrf = (f"{values[name]['value']:.1f}" for name in ("BLEU (sacreBLEU)", "chrF"))
-        assert f"{bleu} / {chrf}" in document
-        if row := rows.get(record["system"].removesuffix(", learning rate × 1")):
-            assert (bleu, chrf) == (str(row.bleu), str(row.chrf))
-            compared += 1
-    assert compared >= 4
-
-
 def test_the_kept_command_of_other_settings_has_them(
     text: Text, data: Data, tmp_path: Path
 ) -> None:
@@ -274,9 +165,3 @@ def test_figures_of_other_threads_are_refused(text: Text, data: Data, tmp_path: 
         assert entry.result() == result
     with pytest.raises(BenchError, match="measured with 1 threads, not 2"):
         replace(entry, threads=2).result()
-
-
-def test_results_without_figures_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "race.json").write_text("[]")
-    with pytest.raises(BenchError, match="there are no figures"):
-        main(["--results", str(tmp_path / "race.json")])
