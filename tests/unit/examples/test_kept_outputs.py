@@ -8,6 +8,7 @@ from pathlib import Path
 
 import kept_outputs
 import pytest
+from computation import evaluation
 
 Keep = Callable[..., int]
 REFERENCE = ["Le chat dort sur le tapis rouge.", "Il pleut depuis ce matin à Paris.", "Oui, merci."]
@@ -155,7 +156,7 @@ def test_alignments_have_their_error_rate(keep: Keep, tmp_path: Path, texts: Pat
 
 def test_evaluations_that_were_recorded_are_kept(tmp_path: Path, texts: Path) -> None:
     words = ["evaluate", str(texts / "test.hyp"), str(texts / "test.fr"), *OPTIONS]
-    figures = kept_outputs.evaluation(words[1:])
+    figures = evaluation(words[1:])
     measures = [{"name": name, **figure} for name, figure in figures.items()]
     for name, some in (("a.all", measures), ("none", [])):
         result = {"systems": [{"measures": some}]}

@@ -1,0 +1,115 @@
+"""How the figures of an output are computed: by `nmtkit evaluate`, or the alignment error rate."""
+
+import hashlib
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from corpora import CorpusError
+
+from nmtkit.evaluation.aer import MOSES_LINK, alignment_error_rate, read_gold_links
+from nmtkit.io.lines import read_data, read_lines
+
+OPTIONS = frozenset(
+    "-t --tgt-language -s --src-language --tokenized --tokenize --measure --reference --source"
+    " --length --no-unk --src-vocab --tgt-vocab --json".split()
+)
+"""Options of `nmtkit evaluate` that a computation may have: none of them writes a file."""
+
+AER = "AER"
+
+Figures = dict[str, dict[str, Any]]
+"""Value and signature by the name of a measure."""
+
+
+@dataclass(frozen=True)
+class Computation:
+    """How figures are computed: words of a command, files among them.
+
+    words: the program and its arguments; a file is {"file": name, "sha256": checksum}, the kept
+        output {"output": name}.
+    paths: the files here, by their position in `words`.
+    """
+
+    words: list[Any]
+    paths: dict[int, Path]
+
+    @classmethod
+    def parse(cls, words: Sequence[str], root: Path) -> "Computation":
+        """Read a command; words that are files become references to them.
+
+        :param root: folder left out of the names of files.
+        :raises CorpusError: there is no such computation, or its output is no file.
+        """
+        if not words or words[0] not in ("evaluate", "aer"):
+            raise CorpusError("after -- expected: evaluate OUTPUT REFERENCE ..., or aer LINKS GOLD")
+        if len(words) < 3 or not Path(words[1]).is_file():
+            raise CorpusError(f"{' '.join(words[:2])}: expected a file with outputs, and another")
+        paths = {at: Path(word) for at, word in enumerate(words) if at and Path(word).is_file()}
+        named: list[Any] = list(words)
+        for at, path in paths.items():
+            file = {"file": name_in(root, path), "sha256": content_sha256(path)}
+            named[at] = {"output": file["file"]} if at == 1 else file
+        return cls(named, paths)
+
+    @property
+    def output(self) -> Path:
+        """Return the file that is kept."""
+        return self.paths[1]
+
+    def run(self) -> Figures:
+        """Compute the figures.
+
+        :raises CorpusError: an option is not among `OPTIONS`, or the computation fails.
+        """
+        for word in self.words:
+            if isinstance(word, str) and word.startswith("-") and word not in OPTIONS:
+                raise CorpusError(f"{word}: a computation cannot have this option")
+        words = [str(self.paths.get(at, word)) for at, word in enumerate(self.words)]
+        return error_rate(*words[1:]) if words[0] == "aer" else evaluation(words[1:])
+
+
+def evaluation(arguments: Sequence[str]) -> Figures:
+    """Return the figures of `nmtkit evaluate`.
+
+    :raises CorpusError: It fails; has its message.
+    """
+    words = [word for word in arguments if word != "--json"]
+    command = [sys.executable, "-m", "nmtkit", "evaluate", *words, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise CorpusError(done.stderr.strip().split("\n")[-1] or "nmtkit evaluate failed")
+    return figures_of(json.loads(done.stdout))
+
+
+def figures_of(result: Mapping[str, Any]) -> Figures:
+    """Return the figures in the JSON of `nmtkit evaluate`; none if no sentence was measured."""
+    return {
+        measure["name"]: {"value": measure["value"], "signature": measure["signature"]}
+        for measure in result["systems"][0]["measures"]
+    }
+
+
+def error_rate(links: str, gold: str) -> Figures:
+    """Return the alignment error rate of links, as `nmtkit align --gold` does."""
+    found = [
+        {(int(link[1]), int(link[3])) for link in map(MOSES_LINK.fullmatch, line.split()) if link}
+        for line in read_lines(links)
+    ]
+    rate = alignment_error_rate(found, read_gold_links(read_lines(gold), gold, len(found)))
+    return {AER: {"value": rate.value, "signature": "Och and Ney 2003"}}
+
+
+def name_in(root: Path, path: Path) -> str:
+    """Return the path inside a folder, or the name of a file elsewhere."""
+    path, root = path.resolve(), root.resolve()
+    return str(path.relative_to(root)) if path.is_relative_to(root) else path.name
+
+
+def content_sha256(path: Path) -> str:
+    """Return the checksum of a file's content, without its compression."""
+    return hashlib.sha256(read_data(path)).hexdigest()
