@@ -1,4 +1,4 @@
-"""A tiny model, corpus and trainer, and a dev set with made-up figures."""
+"""A tiny model, corpus and trainer, a dev set with made-up figures, and toy trainings."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,8 +19,10 @@ from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.text.vocabulary import Vocabulary
 from nmtkit.training.informed_start import InformedStart
 from nmtkit.training.metrics_logger import MetricsLogger, NullMetricsLogger
+from nmtkit.training.train import train
 from nmtkit.training.trainer import Trainer
 from nmtkit.training.validation import Validation
+from tests.unit.training.toy_trainings import SMALL, write_prepared
 
 WORDS = 9
 
@@ -104,3 +106,23 @@ def make_trainer(tmp_path: Path) -> MakeTrainer:
 @pytest.fixture
 def dev() -> type[Dev]:
     return Dev
+
+
+@pytest.fixture
+def prepared(tmp_path: Path) -> Path:
+    return write_prepared(tmp_path / "prepared")
+
+
+Run = Callable[..., Path]
+
+
+@pytest.fixture
+def run(prepared: Path, tmp_path: Path) -> Run:
+    """`run("name", "key=value", ...)` trains into a folder of that name, which it returns."""
+
+    def call(name: str = "model", *overrides: str, **options: Any) -> Path:
+        settings = {"recipe": "toy", "device": "cpu", **options}
+        train(prepared, tmp_path / name, overrides=[*SMALL, *overrides], **settings)
+        return tmp_path / name
+
+    return call

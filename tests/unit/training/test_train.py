@@ -1,32 +1,19 @@
 """Training from a prepared folder into a model folder, called from Python."""
 
 import dataclasses
-import functools
-import itertools
 import json
 import logging
 import math
 import os
-import shutil
-import signal
-import time
-from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
 import torch
 
 from nmtkit import Scorer, Translator
-from nmtkit.config import RENAMED_SETTINGS, parse_config
+from nmtkit.config import parse_config
 from nmtkit.config_io import read_toml
-from nmtkit.errors import (
-    ConfigError,
-    DataError,
-    ModelError,
-    NmtkitError,
-    OutputError,
-    TrainingInterrupted,
-)
+from nmtkit.errors import ConfigError, DataError, ModelError
 from nmtkit.evaluation.metrics import tokenized_bleu
 from nmtkit.model_folder import read_config
 from nmtkit.text.vocabulary import Vocabulary
@@ -37,80 +24,8 @@ from nmtkit.training.settings import describe_settings, make_config
 from nmtkit.training.train import train
 from nmtkit.training.trainer import Trainer
 from nmtkit.training.validation import Validation
-from tests.full_disk import full_disk
 from tests.training_metrics import metrics
-
-WORDS = ["alpha", "beta", "gamma", "delta", "epsilon"]
-TEXT = {"src_language": "en", "tgt_language": "fr", "tokenized": True}
-SMALL = [
-    "model.embedding=4",
-    "model.hidden=5",
-    "model.align=4",
-    "model.maxout=3",
-    "model.dropout=0.3",
-    "data.batch_size=20",
-    "training.max_updates=6",
-    "training.validate_every=2",
-    "training.dev_beam=2",
-]
-
-
-def lines(count, step):
-    return [
-        " ".join(WORDS[(number * step + place) % 5] for place in range(1 + number % 4))
-        for number in range(count)
-    ]
-
-
-def write(path: Path, text_lines) -> None:
-    path.write_text("".join(f"{line}\n" for line in text_lines), encoding="utf-8")
-
-
-@pytest.fixture
-def prepared(tmp_path):
-    """Write the files of `nmtkit prepare` and `nmtkit shortlist` that training needs."""
-    folder = tmp_path / "prepared"
-    folder.mkdir()
-    for split, count in (("train", 30), ("dev", 5)):
-        write(folder / f"{split}.src", lines(count, 2))
-        write(folder / f"{split}.tgt", [line.upper() for line in lines(count, 2)])
-    (folder / "manifest.json").write_text(json.dumps({"format": 1, "text": TEXT}))
-    for side, words in (("src", WORDS), ("tgt", [word.upper() for word in WORDS])):
-        write(folder / f"vocab.{side}", [f"{word}\t1" for word in ["</s>", "<unk>", *words]])
-    return folder
-
-
-@pytest.fixture
-def run(prepared, tmp_path):
-    """`run("name", "key=value", ...)` trains into a folder of that name, which it returns."""
-
-    def call(name="model", *overrides, **options):
-        settings = {"recipe": "toy", "device": "cpu", **options}
-        train(prepared, tmp_path / name, overrides=[*SMALL, *overrides], **settings)
-        return tmp_path / name
-
-    return call
-
-
-def contents(folder):
-    return {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
-
-
-def assert_same_training(expected, actual):
-    """Assert that two model folders are equal except for times and limits."""
-    expected_files, actual_files = (
-        {p.relative_to(f): p for p in contents(f)} for f in (expected, actual)
-    )
-    assert expected_files.keys() == actual_files.keys()
-    for name, path in expected_files.items():
-        if name.suffix not in (".jsonl", ".toml", ".json") and name.name != "SHA256SUMS":
-            assert path.read_bytes() == actual_files[name].read_bytes(), name
-        if name.name == "state.json":
-            states = [json.loads(p.read_text()) for p in (path, actual_files[name])]
-            for state in states:
-                del state["progress"]["seconds"], state["sha256"]
-            assert states[0] == states[1]
-    assert metrics(expected) == metrics(actual)
+from tests.unit.training.toy_trainings import SMALL, TEXT, WORDS, assert_same_training, write
 
 
 def test_progress_bar_and_tensorboard_files_are_closed_however_it_ends(run, monkeypatch):
@@ -124,15 +39,6 @@ def test_progress_bar_and_tensorboard_files_are_closed_however_it_ends(run, monk
     with pytest.raises(ModelError, match="diverged"):
         run("other")
     close.assert_called_once()
-
-
-def test_force_does_not_remove_the_data_that_it_needs(run, prepared, tmp_path):
-    folder = run()
-    inside = prepared.rename(folder / "prepared")
-    expected = contents(folder)
-    with pytest.raises(ModelError, match=r"prepared: is in .*model, which --force removes; choose"):
-        train(inside, folder, recipe="toy", device="cpu", overrides=SMALL, force=True)
-    assert contents(folder) == expected
 
 
 def test_all_ranks_start_from_equal_parameters_if_their_sums_differ(run, run_ranks, monkeypatch):
@@ -177,86 +83,6 @@ def test_the_same_settings_give_the_same_model(run):
     first, second = run("one"), run("other", "training.seed=2")
     name = "params.last.safetensors"
     assert (first / name).read_bytes() != (second / name).read_bytes()
-
-
-EARLY = [
-    "training.init_output_bias=true",
-    "training.init_source_embeddings=true",
-    "training.guided_alignment=0.2",
-    "training.guided_updates=5",
-    "training.curriculum_updates=4",
-]
-"""Settings that matter at the start of a training."""
-
-
-@pytest.mark.parametrize(
-    ("recipe", "settings"), [("toy", []), ("rnnsearch-50", []), ("toy", EARLY)]
-)
-def test_a_resumed_training_equals_an_uninterrupted_one(run, recipe, settings, monkeypatch):
-    uninterrupted = run("whole", *settings, recipe=recipe)
-    update = Trainer.update
-    for death in (2, 5):  # in the third update, then in the sixth
-
-        def update_or_die(self, death=death):
-            if self.progress.updates == death:
-                raise KeyboardInterrupt
-            return update(self)
-
-        monkeypatch.setattr(Trainer, "update", update_or_die)
-        with pytest.raises(KeyboardInterrupt):
-            run("stopped", *settings, recipe=recipe)
-    monkeypatch.setattr(Trainer, "update", update)
-    assert_same_training(uninterrupted, run("stopped", *settings, recipe=recipe))
-
-
-def test_a_training_resumes_with_a_raised_limit(run):
-    uninterrupted = run("whole", "training.max_updates=8", "training.cooldown=0")
-    run("parts", "training.max_updates=4", "training.cooldown=0")
-    assert_same_training(
-        uninterrupted, run("parts", "training.max_updates=8", "training.cooldown=0")
-    )
-
-
-def give_old_names(folder):
-    """Write a folder's settings as nmtkit 0.1 wrote them."""
-    path = folder / "config.toml"
-    text = path.read_text(encoding="utf-8").replace("format = 3\n", "format = 1\n")
-    for old, new in RENAMED_SETTINGS.items():
-        text = text.replace(f"\n{new.split('.')[1]} = ", f"\n{old.split('.')[1]} = ")
-    path.write_text(text, encoding="utf-8")
-
-
-@pytest.mark.parametrize("words", ["old", "new"])
-def test_a_training_started_with_old_setting_names_resumes(run, caplog, words):
-    sizes = {"training.average": 2, "training.accumulate": 2, "model.reading": "paper-v2"}
-    names = RENAMED_SETTINGS if words == "new" else {name: name for name in sizes}
-    changes = [f"{names[name]}={value}" for name, value in sizes.items()]
-    uninterrupted = run("whole", "training.max_updates=8", "training.cooldown=0", *changes)
-    folder = run("parts", "training.max_updates=4", "training.cooldown=0", *changes)
-    give_old_names(folder)
-    config_text = (folder / "config.toml").read_text(encoding="utf-8")
-    assert (
-        "\nkeep = " in config_text
-        and "keep_checkpoints" not in config_text
-        and "lr_" not in config_text
-    )
-    assert Translator.load(folder, device="cpu").translate(["alpha"])
-    caplog.clear()
-    assert_same_training(
-        uninterrupted, run("parts", "training.max_updates=8", "training.cooldown=0", *changes)
-    )
-    assert caplog.text.count("is now called") == (len(sizes) if words == "old" else 0)
-    text = (folder / "config.toml").read_text(encoding="utf-8")
-    assert text.startswith("format = 3\n") and "\nkeep_checkpoints = " in text
-
-
-def test_changed_settings_are_reported_by_their_new_names(run):
-    folder = run()
-    give_old_names(folder)
-    with pytest.raises(
-        ConfigError, match=r'started with training\.loss_reduction = "token-mean", now'
-    ):
-        run("model", "training.cost=batch-sum")
 
 
 def test_the_result_has_the_figures_of_the_whole_training(prepared, tmp_path):
@@ -311,51 +137,6 @@ def test_a_mistake_in_the_settings_is_named(prepared, tmp_path, settings, messag
     assert not (tmp_path / "model").exists()
 
 
-def test_a_finished_training_says_so_and_changes_nothing(run, caplog):
-    before = contents(run("model", *EARLY))
-    caplog.clear()  # another test may have left the level of the log lower
-    with caplog.at_level(logging.INFO, "nmtkit"):
-        folder = run("model", *EARLY)
-    assert "pairs of words" not in caplog.text  # what only training needs is not learned
-    assert "finished after 6 updates; raise --updates to train further" in caplog.text
-    assert contents(folder) == before
-
-
-@pytest.mark.parametrize(
-    ("override", "message"),
-    [
-        ("model.hidden=6", "started with model.hidden = 5, now it is 6"),
-        ("model.decoder_variant=paper-v2", "started with model.decoder_variant = "),
-        ("data.batch_size=7", "started with data.batch_size = 20, now it is 7"),
-        ("training.seed=2", "seed = 1, now it is 2; use another --output, with --from"),
-        ("training.validate_every=3", "started with training.validate_every = 2"),
-    ],
-)
-def test_resuming_with_another_setting_is_refused(run, override, message):
-    before = contents(run())
-    with pytest.raises(ConfigError) as error:
-        run("model", override)
-    assert message in str(error.value) and "--force" in str(error.value)
-    folder = next(iter(before)).parent
-    assert all(path.read_bytes() == content for path, content in before.items()), folder
-
-
-def test_resuming_with_another_text_preparation_is_refused(run, prepared):
-    run()
-    text = {**TEXT, "tokenized": False}
-    (prepared / "manifest.json").write_text(json.dumps({"format": 1, "text": text}))
-    with pytest.raises(ConfigError, match="text.tokenized = true, now it is false"):
-        run()
-
-
-@pytest.mark.parametrize(
-    "override", ["training.patience=3", "training.keep_checkpoints=9", "search.beam=3"]
-)
-def test_limits_and_search_may_change(run, override):
-    run()
-    run("model", override)
-
-
 def test_a_model_without_attention_cannot_be_guided(prepared, tmp_path):
     settings = {"training.guided_alignment": 0.2}
     with pytest.raises(ConfigError, match="guided_alignment: this model has no attention"):
@@ -381,73 +162,6 @@ def test_a_new_training_sets_one_rank_of_the_output_matrix(run, prepared, tmp_pa
     sizes = {"model.embedding": 4, "model.hidden": 5, "model.maxout": 3}
     settings = {**sizes, "model.tied": True, "training.max_updates": 1}
     train(prepared, tmp_path / "tied", "phrase-rnn", settings=settings, device="cpu")  # its default
-
-
-def test_force_starts_again(run):
-    first = contents(run("model", "training.seed=2"))
-    plain = run("plain")
-    assert_same_training(plain, run("model", force=True))
-    assert contents(plain.parent / "model") != first
-
-
-def test_resuming_removes_the_checkpoints_that_a_killed_process_left(run):
-    """It was killed after the newest was saved, and before the oldest was removed."""
-    folder = run("model", "training.keep_checkpoints=1")
-    newest = list_checkpoints(folder)[-1]
-    shutil.copytree(newest, newest.with_name("00000002"))
-    run("model", "training.keep_checkpoints=1")
-    assert list_checkpoints(folder) == [newest]
-
-
-@pytest.mark.parametrize("name", ["vocab.tgt", "train.src", "dev.tgt"])
-def test_force_keeps_the_old_model_if_the_new_training_cannot_start(run, prepared, name):
-    folder = run()
-    before = contents(folder)
-    (prepared / name).write_bytes(b"\xff\n")
-    with pytest.raises(NmtkitError, match=name):
-        run(force=True)
-    assert contents(folder) == before
-
-
-def test_force_removes_only_model_folders(run, tmp_path):
-    (tmp_path / "thesis").mkdir()
-    (tmp_path / "thesis" / "chapter").write_text("mine")
-    (tmp_path / "file").write_text("mine")
-    with pytest.raises(ModelError, match="is not a model folder, .* so --force does not remove it"):
-        run("thesis", force=True)
-    assert (tmp_path / "thesis" / "chapter").read_text() == "mine"
-    with pytest.raises(NmtkitError):
-        run("file", force=True)
-    assert (tmp_path / "file").read_text() == "mine"
-
-
-def test_other_folders_are_left_alone(run, tmp_path):
-    (tmp_path / "thesis").mkdir()
-    (tmp_path / "thesis" / "chapter").write_text("mine")
-    with pytest.raises(ModelError, match="exists and is not a model folder"):
-        run("thesis")
-    assert [path.name for path in (tmp_path / "thesis").iterdir()] == ["chapter"]
-
-
-@pytest.mark.parametrize("updates_before", [0, 4])
-def test_a_full_disk_loses_nothing_that_was_saved(run, tmp_path, updates_before):
-    constant_rate = "training.cooldown=0"  # as that depends on the number of updates
-    uninterrupted = run("whole", constant_rate)
-    if updates_before:
-        run("cut", constant_rate, f"training.max_updates={updates_before}")
-        before = contents(tmp_path / "cut")
-    with full_disk(2500), pytest.raises(OutputError) as error:
-        run("cut", constant_rate)
-    assert "params.best.safetensors: cannot be written" in str(error.value)
-    saved = (
-        "; what was saved before is complete" if updates_before else "; nothing was saved before"
-    )
-    assert saved in str(error.value)
-    if updates_before:
-        old = {path: content for path, content in before.items() if path.suffix == ".safetensors"}
-        assert {path: path.read_bytes() for path in old} == old
-    assert not [path for path in (tmp_path / "cut").rglob(".*")]
-    assert_same_training(uninterrupted, run("cut", constant_rate))
 
 
 def test_a_gradient_that_is_not_finite_is_explained(run):
@@ -495,270 +209,11 @@ def test_mistakes_in_the_prepared_folder_are_reported(
     assert not (tmp_path / "model").exists()
 
 
-def test_resuming_stores_changed_limits_and_search_settings(run):
-    folder = run()
-    run("model", "training.max_updates=8", "search.beam=3")
-    kept = parse_config(read_toml(folder / "config.toml"), "kept")
-    assert (kept.training.max_updates, kept.search.beam) == (8, 3)
-
-
-def test_resuming_with_other_shortlists_is_refused(run, prepared):
-    folder = run()
-    before = (folder / "params.last.safetensors").read_bytes()
-    with open(prepared / "vocab.tgt", "a", encoding="utf-8") as file:
-        file.write("ZETA\t1\n")
-    with pytest.raises(DataError, match=r"vocab\.tgt: not the shortlist that .* was started with"):
-        run("model", "training.max_updates=8")
-    assert (folder / "params.last.safetensors").read_bytes() == before
-
-
-@pytest.mark.parametrize("has_provenance", [True, False])
-@pytest.mark.parametrize("side", ["src", "tgt"])
-def test_resuming_on_other_training_data_is_refused(run, prepared, side, has_provenance):
-    folder = run()
-    if not has_provenance:
-        for name in ("origin.json", "SHA256SUMS"):
-            (folder / name).unlink()
-    before = {path: path.read_bytes() for path in folder.rglob("*.safetensors")}
-    text = prepared / f"train.{side}"
-    lines = text.read_text("utf-8").splitlines()
-    write(text, lines[::-1])
-    named = text if has_provenance else rf"{prepared}/train.src, train.tgt: the training data"
-    with pytest.raises(DataError, match=rf"^{named}:? has changed since the training of {folder}"):
-        run("model", "training.max_updates=8")
-    assert {path: path.read_bytes() for path in folder.rglob("*.safetensors")} == before
-    write(text, lines)
-    run("model", "training.max_updates=8")
-
-
-def weigh(prepared, *weights):
-    """Give each half of the training data a weight."""
-    corpora = [{"pairs": 15, "weight": weight} for weight in weights]
-    manifest = {"format": 1, "text": TEXT, "corpora": corpora}
-    (prepared / "manifest.json").write_text(json.dumps(manifest))
-
-
-def test_weights_are_part_of_the_data(run, prepared):
-    folder = run()
-    weigh(prepared, 1, 1)  # as without weights
-    run("model", "training.max_updates=8")
-    weigh(prepared, 3, 0.5)
-    message = r"the training data has changed .* \(its text, or the weight of a corpus\)"
-    with pytest.raises(DataError, match=message):
-        run("model", "training.max_updates=9")
-    weighted = run("weighted", "training.cooldown=0")
-    stopped = run("stopped", "training.max_updates=3", "training.cooldown=0")
-    run("stopped", "training.cooldown=0")
-    name = "params.last.safetensors"
-    assert (stopped / name).read_bytes() == (weighted / name).read_bytes()
-    assert (folder / name).read_bytes() != (weighted / name).read_bytes()
-
-
 def test_tagged_source_lines_cannot_become_the_target(run, prepared):
     manifest = {"format": 1, "text": {**TEXT, "tags": ["<bt>"]}}
     (prepared / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(ConfigError, match="have the tags <bt>.* prepare the other direction"):
         run("model", "data.swap_sides=true")
-
-
-def test_a_training_without_a_checkpoint_does_not_begin_with_other_data(run, prepared, monkeypatch):
-    """Its provenance would name the checksums of the data that it was started with."""
-    monkeypatch.setattr(Trainer, "update", Mock(side_effect=KeyboardInterrupt))
-    with pytest.raises(KeyboardInterrupt):
-        run()
-    write(prepared / "train.tgt", lines(30, 3))
-    with pytest.raises(DataError, match=r"train\.tgt: has changed since the training of"):
-        run()
-
-
-@pytest.mark.parametrize("step", [0.0, -3600.0, 1e9])
-def test_a_clock_that_stands_still_or_jumps_changes_no_result(run, monkeypatch, step):
-    monkeypatch.setattr("nmtkit.training.metrics_logger.LOG_EVERY", 2)
-    expected = run("whole", "training.dev_bleu=false")
-    with monkeypatch.context() as clocks:
-        for name in ("time", "monotonic"):
-            readings = itertools.count(getattr(time, name)(), step)
-            clocks.setattr(time, name, functools.partial(next, readings))
-        folder = run("jumping", "training.dev_bleu=false")
-    assert_same_training(expected, folder)
-    rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-    assert all(row["seconds"] >= 0 for row in rows)
-    assert run("jumping", "training.dev_bleu=false") == folder  # its times can be read
-
-
-@pytest.mark.parametrize("seconds", [0, 4e9])
-def test_times_of_files_change_no_result(run, prepared, seconds):
-    folder = run("model", "training.max_updates=4", "training.cooldown=0")
-    for path in [*prepared.iterdir(), *folder.rglob("*")]:
-        os.utime(path, (seconds, seconds))
-    uninterrupted = run("other", "training.cooldown=0")
-    assert_same_training(uninterrupted, run("model", "training.cooldown=0"))
-
-
-AVERAGED = [
-    "training.max_updates=10",
-    "training.cooldown=0",
-    "training.average_checkpoints=2",
-    "training.keep_checkpoints=3",
-]
-
-
-def interrupted(run, monkeypatch):
-    """Stop a training by a signal in update 7; the next validation averages update 6."""
-    update = Trainer.update
-
-    def update_and_stop(trainer):
-        if trainer.progress.updates == 6:
-            trainer.stop_signals.signal = signal.SIGTERM
-        return update(trainer)
-
-    monkeypatch.setattr(Trainer, "update", update_and_stop)
-    with pytest.raises(TrainingInterrupted):
-        run("model", *AVERAGED)
-    monkeypatch.setattr(Trainer, "update", update)
-
-
-def test_a_training_does_not_average_other_checkpoints_than_it_should(run, monkeypatch, caplog):
-    expected = run("whole", *AVERAGED)
-    interrupted(run, monkeypatch)
-    shutil.rmtree(expected.parent / "model" / "checkpoints" / "00000006")
-    folder = run("model", *AVERAGED)
-    assert "00000007.interrupted: cannot be resumed, as checkpoints before it" in caplog.text
-    shutil.rmtree(folder / "checkpoints" / "00000007.interrupted.damaged")
-    assert_same_training(expected, folder)
-
-
-@pytest.mark.parametrize("limit", ["training.max_updates=7", "training.max_updates=5"])
-def test_a_training_that_ends_where_it_was_interrupted_is_validated_there(run, monkeypatch, limit):
-    expected = run("whole", *AVERAGED, "training.max_updates=7")
-    interrupted(run, monkeypatch)
-    for _ in range(2):  # the second time there is nothing left to do
-        assert_same_training(expected, run("model", *AVERAGED, limit))
-    assert_same_training(run("whole", *AVERAGED), run("model", *AVERAGED))
-
-
-def test_a_checkpoint_under_another_name_is_not_used(run, monkeypatch, caplog):
-    expected = run("whole", *AVERAGED)
-    interrupted(run, monkeypatch)
-    checkpoints = expected.parent / "model" / "checkpoints"
-    (checkpoints / "00000004").rename(checkpoints / "00000099")
-    folder = run("model", *AVERAGED)
-    assert "00000099: damaged checkpoint (it was written under another name" in caplog.text
-    shutil.rmtree(folder / "checkpoints" / "00000099.damaged")
-    assert_same_training(expected, folder)
-
-
-def test_a_missing_file_of_the_model_is_reported_when_its_training_resumes(run):
-    folder = run()
-    (folder / "vocab.src").unlink()
-    with pytest.raises(ModelError, match=r"vocab\.src: is missing; restore it from a copy"):
-        run("model", "training.max_updates=8")
-
-
-def test_metrics_that_have_changed_are_reported(run, caplog):
-    folder = run()
-    path = folder / "metrics.jsonl"
-    path.write_text(path.read_text("utf-8").split("\n", 1)[1], "utf-8")
-    run("model", "training.max_updates=8")
-    assert "metrics.jsonl: has changed since update 6 was saved" in caplog.text
-    caplog.clear()
-    run("model", "training.max_updates=10")
-    assert "has changed" not in caplog.text
-
-
-def test_a_copy_of_the_prepared_folder_resumes_the_training(run, prepared):
-    run()
-    os.utime(prepared / "train.src")
-    for path in prepared.glob("train.src.*"):
-        path.unlink()
-    run("model", "training.max_updates=8")
-
-
-def test_resuming_with_another_dev_set_is_refused(run, prepared):
-    folder = run()
-    before = contents(folder)
-    write(prepared / "dev.tgt", reversed((prepared / "dev.tgt").read_text().splitlines()))
-    with pytest.raises(DataError, match=r"dev\.tgt: has changed since the training of"):
-        run("model", "training.max_updates=8")
-    assert contents(folder) == before  # the limit in config.toml too
-
-
-def test_resuming_with_damaged_files_of_the_model_is_refused(run):
-    folder = run()
-    before = contents(folder)
-    for name in ("vocab.src", "origin.json"):
-        path = folder / name
-        path.write_bytes(path.read_bytes()[:-2] + b"9\n")
-        with pytest.raises(
-            NmtkitError, match=rf"{name}: (damaged|not the shortlist)|not the short"
-        ):
-            run("model", "training.max_updates=8")
-        path.write_bytes(before[path])
-    assert contents(folder) == before
-
-
-def test_resuming_with_other_best_parameters_is_refused(run):
-    folder, other = run(), run("other", "training.seed=2")
-    best = folder / "params.best.safetensors"
-    original = best.read_bytes()
-    for content in (b"", original[:-4], (other / best.name).read_bytes()):
-        best.write_bytes(content)
-        with pytest.raises(ModelError, match=r"params\.best\.safetensors: .*; restore .*--force"):
-            run("model", "training.max_updates=8")
-    best.unlink()
-    with pytest.raises(ModelError, match=r"params\.best\.safetensors: .*No such file.*; restore"):
-        run("model", "training.max_updates=8")
-    best.write_bytes(original)
-    run("model", "training.max_updates=8")
-
-
-def test_a_training_without_checkpoints_does_not_start_anew(run):
-    folder = run()
-    shutil.rmtree(folder / "checkpoints")
-    for has_metrics in (True, False):  # False: as in a copy to translate with
-        if not has_metrics:
-            (folder / "metrics.jsonl").unlink()
-        before = contents(folder)
-        with pytest.raises(ModelError, match="no checkpoint to resume from; restore the folder 'c"):
-            run()
-        assert contents(folder) == before
-    assert contents(run(force=True)) != before
-
-
-def test_two_trainings_never_write_into_one_folder(run, tmp_path, monkeypatch):
-    """The folder of a training is moved, and another one begins in its place."""
-    expected = run("whole")
-    update, moved = Trainer.update, tmp_path / "moved"
-
-    def update_and_move(trainer):
-        result = update(trainer)
-        if trainer.progress.updates == 2:  # after the first validation
-            monkeypatch.setattr(Trainer, "update", update)
-            trainer.folder.rename(moved)
-            run()
-        return result
-
-    monkeypatch.setattr(Trainer, "update", update_and_move)
-    with pytest.raises(ModelError, match=r"model: the folder, or \.lock in it, was moved") as error:
-        run()
-    assert "the same command resumes" not in str(error.value)
-    assert_same_training(expected, tmp_path / "model")
-    assert [row["update"] for row in metrics(moved)] == [2]
-    moved.rename(tmp_path / "back")
-    assert_same_training(expected, run("back"))
-
-
-def test_a_checkpoint_without_checksum_of_the_data_resumes(run):
-    folder = run()
-    for path in folder.glob("checkpoints/*/state.json"):  # as nmtkit 0.1 wrote them
-        state = json.loads(path.read_text("utf-8"))
-        for name in ("corpus", "dev", "best_parameters"):
-            assert len(state["progress"].pop(name)) == 64
-        del state["sha256"]
-        path.write_text(json.dumps(state), "utf-8")
-    run("model", "training.max_updates=8")
-    newest = folder / "checkpoints" / "00000008" / "state.json"
-    assert json.loads(newest.read_text("utf-8"))["progress"]["corpus"]
 
 
 def test_an_empty_dev_set_is_refused(run, prepared):
@@ -859,25 +314,6 @@ def test_the_start_is_logged_with_versions_and_seed(run, caplog):
     first = caplog.messages[0]
     assert torch.__version__ in first and "seed 1" in first and "prepared" in first
     assert "30 training pairs" in caplog.text
-
-
-@pytest.mark.parametrize("name", [".lock", "metrics.jsonl", "config.toml", "checkpoints/00000009"])
-@pytest.mark.parametrize("exists", [True, False])
-def test_nothing_is_written_through_a_link_out_of_the_folder(run, tmp_path, name, exists):
-    """In an untrusted folder the lock file may be a link, whose target would be emptied."""
-    folder = run()
-    target = tmp_path / "mine"
-    if exists:
-        target.write_text("mine")
-    (folder / name).unlink(missing_ok=True)
-    (folder / name).symlink_to(target)
-    with pytest.raises(ModelError, match=f"{name}: is a link that leads out .*; remove it"):
-        run("model", "training.max_updates=8")
-    assert target.exists() == exists and (not exists or target.read_text() == "mine")
-    (folder / name).unlink()
-    (folder / name).symlink_to((folder / name).name)  # to itself
-    with pytest.raises(ModelError, match=f"{name}: is a link that leads out"):
-        run("model", "training.max_updates=8")
 
 
 def test_a_vocabulary_without_counts_trains_as_one_with_them(run, prepared):
