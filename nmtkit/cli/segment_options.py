@@ -81,17 +81,19 @@ class SegmentOptions:
         self, translator: "Translator", reverse: "Scorer | None", seed: int
     ) -> "Segmenter":
         """Build the segmenter for these options."""
-        from nmtkit.inference import segmenter as driver
+        from nmtkit.inference.segmenter import MAX_SEGMENT_WORDS, ConfidentSegmenter
 
-        max_words = self.max_segment or driver.MAX_SEGMENT_WORDS
+        max_words = self.max_segment or MAX_SEGMENT_WORDS
         if self.segment in ("forward", "confidence"):
             penalty = not self.no_segment_penalty
-            return driver.ConfidentSegmenter(translator, reverse, max_words, penalty)
+            return ConfidentSegmenter(translator, reverse, max_words, penalty)
+        from nmtkit.inference import random_segmenter as controls
+
         if self.segment_lengths:
-            draw = driver.random_lengths(self.segment_lengths, max_words)
+            draw = controls.random_lengths(self.segment_lengths, max_words)
         else:
-            draw = driver.with_random_confidences(max_words)
-        return driver.RandomSegmenter(translator, draw, seed)
+            draw = controls.with_random_confidences(max_words)
+        return controls.RandomSegmenter(translator, draw, seed)
 
 
 def segment_options(function: Any) -> Any:

@@ -270,7 +270,7 @@ def _write_segmented(
     results: "Iterable[Segmented]", lines: "LineStream", streams: Outputs, format: Format
 ) -> None:
     """Write the translation and the segments of each line; see `_write_translations`."""
-    from nmtkit.inference.segmenter import segments_line
+    from nmtkit.inference.segments_file import segments_line
 
     number, unfinished = 0, 0
     for number, line in enumerate(results, start=1):

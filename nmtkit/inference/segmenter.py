@@ -16,38 +16,26 @@ Departures and readings
 - The candidates are all hypotheses that beam search finds; the paper's beam is 10 wide.
 - A candidate's confidence is its total log-probability, not divided by its length, however search
   ranks hypotheses; so in the authors' code.
-- In the controls no reverse model is used; the translation of a segment is the best of search.
 """
 
-import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
 from typing import NamedTuple, Unpack
 
 from nmtkit.config import SearchSettings, TextConfig
-from nmtkit.errors import ConfigError, DataError, ModelError
+from nmtkit.errors import ModelError
 from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.scorer import Scorer
 from nmtkit.inference.stream_batching import windows
 from nmtkit.inference.translation import Translation, empty_translation
 from nmtkit.inference.translator import Translator
-from nmtkit.io.lines import read_lines
-from nmtkit.io.safe_json import parse_json
 from nmtkit.model_folder import shared_parameters
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.search.search_settings import length_divisor
-from nmtkit.search.segment_lengths import SegmentLengths
-from nmtkit.search.segmentation import (
-    Span,
-    best_segmentation,
-    confidence,
-    random_confidences,
-    spans,
-)
-from nmtkit.seeds import derive_seed
+from nmtkit.search.segmentation import Span, best_segmentation, confidence, spans
 from nmtkit.value_types import PositiveInt, check_arguments
 
 MAX_SEGMENT_WORDS = 20
@@ -58,9 +46,6 @@ MAX_SPANS = 1 << 14
 
 ConfidentTranslation = tuple[Translation, float]
 """A translation and its confidence c(e_ij, f_k)."""
-
-DrawSegments = Callable[[int, int], list[Span]]
-"""Function of a line's number of words and a seed that draws its segments."""
 
 
 class TaggedWords(NamedTuple):
@@ -285,90 +270,6 @@ class ConfidentSegmenter(Segmenter):
             for candidate in candidates
         ]
         yield from (score.log_prob for score in self._reverse.score(pairs, tokenized=True))
-
-
-class RandomSegmenter(Segmenter):
-    """Cuts lines at random: the controls of the paper.
-
-    :param draw: draws segments; see `random_lengths` and `with_random_confidences`.
-    :param seed: the segments of a line depend on the seed and the line's number alone.
-    """
-
-    def __init__(self, translator: Translator, draw: DrawSegments, seed: int = 1) -> None:
-        super().__init__(translator)
-        self._draw, self._seed = draw, seed
-
-    def _choose_segments(
-        self, sentences: Sequence[TaggedWords], first: int
-    ) -> Iterator[list[Segment]]:
-        texts = [
-            sentence.texts(self._draw(len(sentence.words), derive_seed(self._seed, number)))
-            for number, sentence in enumerate(sentences, start=first)
-        ]
-        unique_texts = list(dict.fromkeys(text for line_texts in texts for text in line_texts))
-        translations = self._translator.translate(unique_texts, tokenized=True)
-        segments = {
-            text: Segment(self._plain(text), best)
-            for text, [best] in zip(unique_texts, translations, strict=True)
-        }
-        for line_texts in texts:
-            yield [segments[text] for text in line_texts]
-
-
-def with_random_confidences(max_words: int = MAX_SEGMENT_WORDS) -> DrawSegments:
-    """Return a function that draws the segmentation with the highest sum of random confidences."""
-
-    def draw(words: int, seed: int) -> list[Span]:
-        return best_segmentation(words, random_confidences(words, max_words, seed))
-
-    return draw
-
-
-def random_lengths(path: str | Path, max_words: int = MAX_SEGMENT_WORDS) -> DrawSegments:
-    """Return a function that draws segments with the mean and variance of lengths in a file.
-
-    :param path: a file whose lines `segments_line` formatted.
-    :raises DataError: the file cannot be read, is malformed, or has no segments.
-    :raises ConfigError: the file has a segment of more than `max_words` words.
-    """
-    lines = [_lengths(line, f"{path}:{n}") for n, line in enumerate(read_lines(path), 1)]
-    longest = max((length for line in lines for length in line), default=0)
-    if not longest:
-        raise DataError(f"{path}: has no segments; write some with --segments")
-    if longest > max_words:
-        raise ConfigError(
-            f"{path}: has a segment of {longest} words, more than the {max_words} allowed;"
-            f" give --max-segment {longest}"
-        )
-    return SegmentLengths.fit(lines, max_words).draw
-
-
-def segments_line(segments: Sequence[Segment]) -> str:
-    """Format the segments of a line as JSON: objects with `source`, `target` and numbers."""
-    return json.dumps([_segment_json(segment) for segment in segments], ensure_ascii=False)
-
-
-def _segment_json(segment: Segment) -> dict[str, str | float]:
-    best = segment.translation
-    entry: dict[str, str | float] = {"source": segment.source, "target": best.text}
-    entry["score"] = round(best.score, 6)
-    if segment.confidence is not None:
-        entry["confidence"] = round(segment.confidence, 6)
-    return entry
-
-
-def _lengths(line: str, where: str) -> list[int]:
-    """Return the number of words of each segment of a line."""
-    try:
-        lengths = [len(entry["source"].split()) for entry in parse_json(line)]
-    except (ValueError, KeyError, TypeError, AttributeError):
-        lengths = [0]
-    if 0 in lengths:
-        raise DataError(
-            f"{where}: not the segments of a line, as 'nmtkit translate --segment --segments'"
-            " writes them"
-        )
-    return lengths
 
 
 def _group_by_spans(

@@ -20,7 +20,7 @@ from nmtkit.data.manifest import read_manifest
 from nmtkit.errors import DataError, ModelError, NmtkitError
 from nmtkit.evaluation.aer import alignment_error_rate, read_gold_links
 from nmtkit.evaluation.metrics import evaluate
-from nmtkit.inference.segmenter import random_lengths
+from nmtkit.inference.random_segmenter import random_lengths
 from nmtkit.inference.stream_batching import LineStream
 from nmtkit.io.bitext import read_bitext
 from nmtkit.io.checksums import with_checksum

@@ -2,56 +2,47 @@
 
 import dataclasses
 import itertools
-import json
 import math
 
 import pytest
 
-from nmtkit.errors import ConfigError, DataError, ModelError
+from nmtkit.errors import ModelError
 from nmtkit.inference import segmenter as driver
 from nmtkit.inference.ensemble import Ensemble
+from nmtkit.inference.random_segmenter import RandomSegmenter, with_random_confidences
 from nmtkit.inference.scorer import Scorer
-from nmtkit.inference.segmenter import (
-    ConfidentSegmenter,
-    RandomSegmenter,
-    random_lengths,
-    segments_line,
-    with_random_confidences,
-)
+from nmtkit.inference.segmenter import ConfidentSegmenter
 from nmtkit.inference.translator import Translator
 from nmtkit.text.subword.bpe import BPE
-
-LINES = ["a b c d", "", "e", "a b c d", "f f a b", "   ", "b a c a d a e a"]
-
-
-def with_text(model, **changes):
-    """Return a model with changed text settings."""
-    text = dataclasses.replace(model.config.text, **changes)
-    return dataclasses.replace(model, config=dataclasses.replace(model.config, text=text))
-
-
-def backwards(model):
-    return with_text(model, src_language="fr", tgt_language="en")
+from tests.unit.inference.segmenters import (
+    LINES,
+    backwards,
+    confident_of,
+    random_of,
+    reverse_of,
+    translator_of,
+    with_text,
+)
 
 
 @pytest.fixture
 def translator(make_model):
-    return Translator(Ensemble((make_model(1),)), batch_size=4)
+    return translator_of(make_model)
 
 
 @pytest.fixture
 def reverse(make_model):
-    return Scorer(Ensemble((backwards(make_model(2, src="vwxyz", tgt="abcde")),)), batch_size=5)
+    return reverse_of(make_model)
 
 
 @pytest.fixture
-def confident(translator, reverse):
-    return ConfidentSegmenter(translator, reverse, max_words=3)
+def confident(make_model):
+    return confident_of(make_model)
 
 
 @pytest.fixture
-def at_random(translator):
-    return RandomSegmenter(translator, with_random_confidences(3), seed=1)
+def at_random(make_model):
+    return random_of(make_model)
 
 
 def by_hand(translator, reverse, words, max_words, divided=True):
@@ -219,19 +210,6 @@ def test_replacing_unknown_words_does_not_change_confidences(make_model, reverse
         assert [s.confidence for s in actual.segments] == [s.confidence for s in expected.segments]
 
 
-def test_seed_and_line_number_decide_random_segments(translator):
-    line = "a b c d e a b c d e"
-
-    def sources(seed, first=1):
-        segmenter = RandomSegmenter(translator, with_random_confidences(4), seed)
-        [segmented] = segmenter.segment([line], first_line=first)
-        return [segment.source for segment in segmented.segments]
-
-    assert sources(1) == sources(1)
-    assert len({tuple(sources(seed)) for seed in range(5)}) > 1
-    assert len({tuple(sources(1, first)) for first in range(1, 6)}) > 1
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -245,64 +223,3 @@ def test_a_reverse_model_must_fit(translator, make_model, changes, message):
     reverse_model = with_text(backwards(make_model(2, src="vwxyz", tgt="abcde")), **changes)
     with pytest.raises(ModelError, match=message):
         ConfidentSegmenter(translator, Scorer(Ensemble((reverse_model,))))
-
-
-@pytest.fixture
-def written(tmp_path, confident):
-    """Write the segmenter's segments of some lines to a file."""
-    path = tmp_path / "segments"
-    lines = [segments_line(line.segments) for line in confident.segment(LINES)]
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return path
-
-
-def test_segments_are_written_as_json(written, confident):
-    rows = [json.loads(line) for line in written.read_text(encoding="utf-8").splitlines()]
-    for row, segmented in zip(rows, confident.segment(LINES), strict=True):
-        for entry, segment in zip(row, segmented.segments, strict=True):
-            best = segment.translation
-            assert (entry["source"], entry["target"]) == (segment.source, best.text)
-            assert entry["score"] == pytest.approx(best.score, abs=1e-4)
-            assert entry["confidence"] == pytest.approx(segment.confidence, abs=1e-4)
-
-
-def test_a_random_segment_has_no_confidence(at_random):
-    [segmented] = at_random.segment(["a é ||| b"])
-    [entry, *_] = json.loads(segments_line(segmented.segments))
-    assert set(entry) == {"source", "target", "score"} and "\n" not in segments_line(
-        segmented.segments
-    )
-
-
-def test_random_segments_are_as_long_as_those_of_a_file(written):
-    draw = random_lengths(written, max_words=3)
-    rows = [json.loads(line) for line in written.read_text(encoding="utf-8").splitlines()]
-    file_lengths = [len(entry["source"].split()) for row in rows for entry in row]
-    lengths = [len(line.split()) for line in LINES]
-    drawn_lengths = [
-        end - start for seed in range(200) for n in lengths for start, end in draw(n, seed)
-    ]
-    assert sum(drawn_lengths) / len(drawn_lengths) == pytest.approx(
-        sum(file_lengths) / len(file_lengths), rel=0.05
-    )
-
-
-@pytest.mark.parametrize(
-    ("text", "error", "message"),
-    [
-        ("", DataError, "has no segments"),
-        ("[]\n[]\n", DataError, "has no segments"),
-        ("[]\nun homme\n", DataError, ":2: not the segments of a line"),
-        ('{"source": "a"}\n', DataError, ":1: not the segments"),
-        ('[{"target": "a"}]\n', DataError, ":1: not the segments"),
-        ('[{"source": " "}]\n', DataError, ":1: not the segments"),
-        ('[{"source": 5}]\n', DataError, ":1: not the segments"),
-        ("7\n", DataError, ":1: not the segments"),
-        ("[" * 100_000, DataError, ":1: not the segments"),
-        ('[{"source": "a b c d"}]\n', ConfigError, "of 4 words.* give --max-segment 4"),
-    ],
-)
-def test_a_file_without_segments_is_an_error(tmp_path, text, error, message):
-    (tmp_path / "lengths").write_text(text)
-    with pytest.raises(error, match=message):
-        random_lengths(tmp_path / "lengths", max_words=3)
