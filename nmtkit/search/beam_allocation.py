@@ -19,7 +19,7 @@ class Candidates(NamedTuple):
     """Expansions that compete for a beam. Shape of each: [n, N].
 
     ranks: what they are compared by. scores: log p; -inf where there are fewer. parents: slots of
-    the hypotheses. levels: how many terms they have. credits, debts: see `Progress`.
+    the hypotheses. levels: how many terms they have. credits, debts: see `RankCredits`.
     """
 
     ranks: Tensor

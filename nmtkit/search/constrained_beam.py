@@ -7,11 +7,7 @@ So a term enters where the model gives it the highest probability: of the hypoth
 terms, which are equally long, the best remain. Where the authors count the tokens of terms, terms
 are counted here, also one that is only begun, because small beams have no room for more.
 
-Where the model has attention, hypotheses are not compared by log p alone, as a term that the model
-would never write itself costs much wherever it stands, and stands best where it spoils least. In
-place of log p of its first token, the logarithm of the attention that its source words have counts:
-the model would translate them now. Of the tokens that go on with it, the others of its alternatives
-share the probability. Scores that are reported are log p as always.
+`rank_credits.py` has what hypotheses with terms are compared by.
 
 A hypothesis that lacks terms and that the model would end now goes on with a term at once: what the
 model writes behind the end has no meaning.
@@ -19,11 +15,9 @@ model writes behind the end has no meaning.
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from nmtkit.models.search_state import row_numbers
 from nmtkit.search.beam_allocation import Candidates, choose
@@ -33,13 +27,11 @@ from nmtkit.search.constraint_table import ConstraintTable, States
 from nmtkit.search.constraints import ConstrainedSentence, Constraints
 from nmtkit.search.expansions import Expansions
 from nmtkit.search.next_token import NextTokenScorer
+from nmtkit.search.rank_credits import RankCredits
 from nmtkit.search.search_settings import TokenMask
 from nmtkit.search.token_blocks import best_tokens
 from nmtkit.search.word_boundaries import WordBoundaries
 from nmtkit.special_symbols import BOS, EOS, UNK
-
-MIN_ATTENTION = 1e-6
-"""Smallest weight by which a place for a term is judged."""
 
 SLACK = 10
 """Tokens by which a translation with terms may be longer than one without, besides the terms; and
@@ -50,17 +42,6 @@ LIKELY_END = math.log(0.5)
 
 MAX_STATES = 20_000
 """States of a table, which is begun anew beyond."""
-
-
-class RankCredits(NamedTuple):
-    """How the ranks of hypotheses differ from log p. Shapes: [B, k].
-
-    credits: added to log p where hypotheses are compared. debts: the part of it that is for a term
-    which is begun and not ended.
-    """
-
-    credits: Tensor
-    debts: Tensor
 
 
 class ConstrainedRows:
@@ -122,7 +103,7 @@ class ConstrainedRows:
         selected._numbers = [self._numbers[row] for row in rows]
         selected._table = self._table
         kept = row_numbers(rows, device)
-        selected._progress = RankCredits(*(values[kept] for values in self._progress))
+        selected._progress = self._progress.select(kept)
         selected._note_rows()
         return selected
 
@@ -134,11 +115,7 @@ class ConstrainedRows:
             self._begin_table()
         self._take_states(rows, newcomers, range(len(rows)))
         numbers = row_numbers(rows, self._progress.credits.device)
-        unused = [0, self._progress.credits.size(1) - 1]
-        pairs = zip(self._progress, newcomers._progress, strict=True)
-        self._progress = RankCredits(
-            *(old.index_copy(0, numbers, functional.pad(new, unused)) for old, new in pairs)
-        )
+        self._progress = self._progress.replace(numbers, newcomers._progress)
         self._note_rows()
 
     def _begin_table(self) -> None:
@@ -222,7 +199,8 @@ class ConstrainedRows:
         width = min(int(widths.max()) + 1, scorer.vocabulary_size)  # with `</s>`
         flat = [number for row in numbers for number in row]
         found = self._tokens(scorer, readouts, scores, mask, states, is_forced, flat, width)
-        candidates = self._candidates(scores, states, weights, *found)
+        progress = self._progress.select(self._row_numbers)
+        candidates = progress.candidates(scores, states, weights, *found)
         self._chosen = choose(candidates, widths, self._levels, shrinking, count)
         _, values, parents, tokens, _, credits, _ = self._chosen
         return Expansions(values, parents, tokens, credits)
@@ -373,46 +351,6 @@ class ConstrainedRows:
         forbidden = ~boundaries.in_letters if rule else boundaries.going_on
         return forbidden.nonzero().squeeze(1).to(device)
 
-    def _candidates(
-        self,
-        scores: Tensor,
-        states: States,
-        weights: Tensor | None,
-        of_steps: Tensor,
-        tokens: Tensor,
-        values: Tensor,
-    ) -> Candidates:
-        """Return all expansions of the hypotheses of each row; see `_tokens`."""
-        credits, debts = (one[self._row_numbers].unsqueeze(2) for one in self._progress)
-        given_up = credits - debts  # a term that is begun
-        others = (
-            scores.unsqueeze(2) + values,
-            tokens,
-            states.idle_level.unsqueeze(2).where(tokens != EOS, states.level.unsqueeze(2)),
-            given_up.expand_as(values),
-            torch.zeros_like(values),
-        )
-        kept, owed = (
-            given_up.where(states.is_first, credits),
-            debts.masked_fill(states.is_first, 0.0),
-        )
-        if weights is not None:
-            gains = _gains(states, of_steps, weights)
-            kept, owed = kept + gains, owed + gains
-        of_terms = (
-            scores.unsqueeze(2) + of_steps,
-            states.tokens,
-            (states.idle_level.unsqueeze(2) + 1).expand_as(of_steps),
-            kept,
-            owed.masked_fill(states.is_last, 0.0),
-        )
-        joined = [torch.cat(pair, dim=2) for pair in zip(others, of_terms, strict=True)]
-        slots = torch.arange(scores.size(1), device=scores.device).view(1, -1, 1)
-        all_scores, all_tokens, levels, all_credits, all_debts = (one.flatten(1) for one in joined)
-        ranks = (all_scores + all_credits).masked_fill(all_scores == -torch.inf, -torch.inf)
-        parents = slots.expand_as(joined[0]).flatten(1)
-        return Candidates(ranks, all_scores, parents, all_tokens, levels, all_credits, all_debts)
-
     def _attention(self, alignment: Tensor) -> Tensor:
         """Return the weight of the source words of each term. [n, k, T_x] to [n, k, terms]."""
         if self._spans is None or self._spans.size(1) != alignment.size(2):
@@ -430,31 +368,3 @@ class ConstrainedRows:
         sentence = self._sentences[row]
         assert sentence is not None
         return sentence
-
-
-def _gains(states: States, of_steps: Tensor, weights: Tensor) -> Tensor:
-    """Return what the steps of terms add to the credits of hypotheses.
-
-    Alternatives share a probability by the tokens that are there, and by what is known of the rest.
-    By the tokens that are there alone, each would seem as likely as all words that begin like it.
-
-    :param of_steps: log p of the steps. Shape: [n, k, M].
-    :param weights: attention that the source words of terms get. Shape: [n, k, terms].
-    """
-    sums = _group_sums(of_steps, states.groups)
-    gains = -sums.masked_fill(sums == -torch.inf, 0.0)
-    attention = weights.to(gains.dtype).clamp(min=MIN_ATTENTION).log().gather(2, states.terms)
-    gains = (gains + attention).clamp(min=0.0).where(states.is_first, gains)
-    if states.rests is None:
-        return gains
-    rests = states.rests.to(gains.dtype)
-    shares = rests - _group_sums(of_steps + rests, states.groups) + sums
-    return gains + shares.where(of_steps > -torch.inf, 0.0)
-
-
-def _group_sums(of_steps: Tensor, groups: Tensor) -> Tensor:
-    """Return log p of any token of each step's group. Shapes: [n, k, M]."""
-    highest = of_steps.amax(2, keepdim=True)
-    highest = highest.masked_fill(highest == -torch.inf, 0.0)
-    sums = torch.zeros_like(of_steps).scatter_add_(2, groups, (of_steps - highest).exp())
-    return (sums.log() + highest).gather(2, groups)

@@ -14,9 +14,10 @@ from nmtkit.data.batch import pad
 from nmtkit.search import constrained_beam
 from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.beam import beam_search, search_batches
-from nmtkit.search.constrained_beam import LIKELY_END, MIN_ATTENTION, ConstrainedRows
+from nmtkit.search.constrained_beam import LIKELY_END, ConstrainedRows
 from nmtkit.search.constraints import ConstrainedSentence, Constraints
 from nmtkit.search.forced_prefix import chain
+from nmtkit.search.rank_credits import MIN_ATTENTION
 from nmtkit.search.word_boundaries import WordBoundaries
 from nmtkit.special_symbols import EOS, UNK
 from tests.unit.search.slow_allocation import Candidate, slow_choose
