@@ -37,7 +37,7 @@ from nmtkit.inference.stream_batching import (
     windows_with_prefixes,
 )
 from nmtkit.inference.translation import Translation
-from nmtkit.inference.window_search import LineSeeds, NBest, Window, WindowSearch
+from nmtkit.inference.window_search import NBest, Window, WindowSearch
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.search.search_settings import check_settings
 from nmtkit.text.vocabulary import Vocabulary
@@ -371,7 +371,8 @@ class Translator:
         translator = translator.with_features(None)  # which are of what search finds
         lines_together = self._batch_size * SAMPLES_TOGETHER // max(n, SAMPLES_TOGETHER)
         translator._batch_size = max(lines_together, 1)
-        from nmtkit.search.sampling import SamplingConfig  # translating starts faster without it
+        from nmtkit.inference.window_sampling import LineSeeds, sample_window  # start-up
+        from nmtkit.search.sampling import SamplingConfig
 
         sampling = SamplingConfig(temperature, top_k, top_p)
         sampling.check()
@@ -379,7 +380,7 @@ class Translator:
         searcher = translator._window_search
         searcher.check_alignments(alignments)
         find = functools.partial(
-            searcher.samples, n=n, seeds=seeds, alignments=alignments, sampling=sampling
+            sample_window, searcher, n=n, seeds=seeds, alignments=alignments, sampling=sampling
         )
         return translator._translate_windows(lines, tokenized, process_group, searcher, find, n)
 

@@ -26,7 +26,6 @@ from nmtkit.inference.translation import (
 from nmtkit.search.beam import search_batches
 from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.search.search_settings import NO_ALIGNMENT, hypotheses_to_rerank
-from nmtkit.seeds import derive_seed
 from nmtkit.special_symbols import UNK
 
 if TYPE_CHECKING:
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from nmtkit.inference.term_likelihood import TermLikelihood
     from nmtkit.inference.terms import LineTerms, TermFinder
     from nmtkit.search.constraints import Constraints
-    from nmtkit.search.sampling import SamplingConfig
 
 log = logging.getLogger("nmtkit")
 
@@ -97,17 +95,6 @@ class Window(NamedTuple):
         return found
 
 
-class LineSeeds(NamedTuple):
-    """Seeds of lines: the seed of all, and the number from 1 of the first line."""
-
-    seed: int
-    first_line: int
-
-    def of(self, number: int) -> int:
-        """Return the seed of a line by its number among those translated, from 1."""
-        return derive_seed(self.seed, self.first_line - 1 + number)
-
-
 class WindowSearch:
     """Reads windows of lines, searches them, and makes translations of the hypotheses.
 
@@ -131,7 +118,7 @@ class WindowSearch:
         replacements: Mapping[str, str] | None = None,
         confidence: "FeatureReader | None" = None,
     ) -> None:
-        self._ensemble, self.search, self._candidates = ensemble, search, candidates
+        self.ensemble, self.search, self.candidates = ensemble, search, candidates
         self._terms, self._likelihood, self._prefixes = terms, likelihood, prefixes
         self._replacements, self._confidence = replacements, confidence
 
@@ -141,8 +128,8 @@ class WindowSearch:
         :param wanted: they are requested; `<unk>` and coverage may need them, too.
         """
         needed = wanted or self._replacements is not None or self.search.coverage_penalty > 0
-        if needed and not self._ensemble.has_attention:
-            with self._ensemble.error_context():
+        if needed and not self.ensemble.has_attention:
+            with self.ensemble.error_context():
                 raise ModelError(NO_ALIGNMENT)
 
     def read(
@@ -160,7 +147,7 @@ class WindowSearch:
                 refuse_other(line, str, "each of lines")
         names = [self._find_names(line, tokenized) for line in lines]
         sources = [
-            self._ensemble.source_tokens(line, tokenized, own)
+            self.ensemble.source_tokens(line, tokenized, own)
             for line, own in zip(lines, names, strict=True)
         ]
         for number, tokens in enumerate(sources, start=first):
@@ -175,13 +162,13 @@ class WindowSearch:
         if any(annotated):  # for models that were trained with such terms
             from nmtkit.inference.term_annotation import annotated_sources  # rarely needed
 
-            inputs = annotated_sources(self._ensemble, sources, annotated)
+            inputs = annotated_sources(self.ensemble, sources, annotated)
         prefixes = self._find_prefixes(pairs, names, tokenized)
         return Window(lines, names, sources, inputs, first, terms, prefixes, done)
 
     def _find_names(self, line: str, tokenized: bool) -> list[str]:
         """Return the names of a line, which the model copies, without those that are terms."""
-        names = self._ensemble.find_names(line, tokenized)
+        names = self.ensemble.find_names(line, tokenized)
         return self._terms.without_terms(names, line, tokenized) if self._terms else names
 
     def _find_terms(
@@ -210,15 +197,15 @@ class WindowSearch:
         self, window: Window, batches: Batches, n_best: int, alignments: bool
     ) -> list[NBest]:
         """Find the n best translations of the sentences of some batches, in their order."""
-        symbols, numbers = self._ensemble.copied_symbols, [*itertools.chain.from_iterable(batches)]
+        symbols, numbers = self.ensemble.copied_symbols, [*itertools.chain.from_iterable(batches)]
         width = hypotheses_to_rerank(self.search, n_best)
         width = max(width, self.search.beam) if symbols or self._prefers_terms else width
-        with self._ensemble.error_context():
+        with self.ensemble.error_context():
             results = iter(self._search(window, batches, width, n_best))
             n_best_lists: list[NBest] = []
             for batch in batches:
                 batch_lists = list(itertools.islice(results, len(batch)))
-                n_best_lists += self._with_alignments(window, batch, batch_lists, alignments)
+                n_best_lists += self.with_alignments(window, batch, batch_lists, alignments)
         if self.search.coverage_penalty:
             from nmtkit.search.coverage import rerank_by_coverage
 
@@ -236,7 +223,7 @@ class WindowSearch:
         n_best_lists = [hypotheses[:n_best] for hypotheses in n_best_lists]
         if self._confidence is None:
             return n_best_lists
-        seen = self._confidence.observe(self._ensemble, window.inputs, batches, n_best_lists)
+        seen = self._confidence.observe(self.ensemble, window.inputs, batches, n_best_lists)
         return [window.evidence_on_line(*pair) for pair in zip(numbers, seen, strict=True)]
 
     def _search(self, window: Window, batches: Batches, width: int, n_best: int) -> list[NBest]:
@@ -267,9 +254,9 @@ class WindowSearch:
             return False
         if self._likelihood().is_hopeless(line):
             return True
-        if self._candidates is None:
+        if self.candidates is None:
             return False
-        candidates = self._candidates.candidates(window.sources[number][0])
+        candidates = self.candidates.candidates(window.sources[number][0])
         return not terms.may_be_kept(line, candidates)
 
     def _search_some(
@@ -294,10 +281,10 @@ class WindowSearch:
             boundaries = self._terms.boundaries
         elif constraints:
             boundaries = self._prefixes().boundaries
-        encoded = self._ensemble.encoded_batches(
-            window.inputs, batches, self._candidates, constraints, window.done
+        encoded = self.ensemble.encoded_batches(
+            window.inputs, batches, self.candidates, constraints, window.done
         )
-        models, averaging = self._ensemble.models, self._ensemble.averaging
+        models, averaging = self.ensemble.models, self.ensemble.averaging
         return search_batches(models, encoded, self.search, width, averaging, boundaries)
 
     @property
@@ -305,39 +292,7 @@ class WindowSearch:
         """Whether translations without terms are possible, but rank behind others."""
         return self._terms is not None and self._terms.mode == "soft"
 
-    def samples(
-        self,
-        window: Window,
-        batches: Batches,
-        n: int,
-        seeds: LineSeeds,
-        alignments: bool,
-        sampling: "SamplingConfig",
-    ) -> list[NBest]:
-        """Draw n translations of the sentences of some batches, in their order."""
-        from nmtkit.search.sampling import sample_batch  # translating starts faster without it
-
-        models, averaging = self._ensemble.models, self._ensemble.averaging
-        samples: list[NBest] = []
-        with self._ensemble.error_context():
-            encoded = self._ensemble.encoded_batches(
-                window.inputs, batches, self._candidates, done=window.done
-            )
-            for batch, encoded_batch in zip(batches, encoded, strict=True):
-                batch_seeds = [seeds.of(window.first + number) for number in batch]
-                batch_samples = sample_batch(
-                    models,
-                    encoded_batch,
-                    self.search,
-                    n,
-                    batch_seeds,
-                    averaging=averaging,
-                    sampling=sampling,
-                )
-                samples += self._with_alignments(window, batch, batch_samples, alignments)
-        return samples
-
-    def _with_alignments(
+    def with_alignments(
         self,
         window: Window,
         batch: Sequence[int],
@@ -354,9 +309,9 @@ class WindowSearch:
         sources = [window.inputs[number] for number in batch]
         from nmtkit.search.alignments import with_alignments
 
-        models, aligned = self._ensemble.models, dict[int, NBest]()
+        models, aligned = self.ensemble.models, dict[int, NBest]()
         for same_tokens, rows in _rows_by_models(sources).items():
-            encoded, lengths = self._ensemble.encode([sources[row] for row in rows])
+            encoded, lengths = self.ensemble.encode([sources[row] for row in rows])
             with torch.inference_mode():
                 n_bests = with_alignments(
                     [models[number] for number in same_tokens],
@@ -389,7 +344,7 @@ class WindowSearch:
         source = Source(window.sources[number][0], window.names[number])
         return [
             translation_of(
-                self._ensemble.first,
+                self.ensemble.first,
                 source,
                 hypothesis,
                 self.search,

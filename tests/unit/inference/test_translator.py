@@ -1,7 +1,6 @@
 """Laws of translation: one result per line, in order, which does not depend on other lines."""
 
 import dataclasses
-import random
 import sys
 
 import pytest
@@ -9,22 +8,15 @@ import torch
 
 from nmtkit.config import SearchConfig
 from nmtkit.errors import ConfigError, ModelError
-from nmtkit.inference import window_search
 from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.scorer import Scorer
 from nmtkit.inference.translator import MIN_LINES_PER_CORE, Translator
 from nmtkit.models.kernels import plain_pieces
-from nmtkit.models.rnnenc import RNNencConfig
 from nmtkit.parallel import fork
 from nmtkit.search.beam import search_batches
 from nmtkit.text.names import PLACEHOLDERS, Names, Uses, unmask
 from nmtkit.text.subword.bpe import BPE
-
-
-def random_lines(count: int) -> list[str]:
-    random.seed(count)
-    lengths = [random.choice([0, 1, 2, 3, 5, 9]) for _ in range(count)]
-    return [" ".join(random.choices("abcdef", k=length)) for length in lengths]
+from tests.unit.inference.random_lines import random_lines
 
 
 @pytest.fixture
@@ -123,13 +115,6 @@ def test_lines_without_words_have_empty_translations(translator):
         [best] = n_best
         assert (best.text, best.tokens, best.score, best.finished) == ("", [], 0.0, True)
         assert best.word_alignment is not None and best.word_alignment.links() == []
-
-
-def test_a_very_long_line_is_named_before_it_is_searched(translator, monkeypatch, caplog):
-    monkeypatch.setattr(window_search, "LONG_LINE", 3)
-    list(translator.translate(["a b c", "a b c d", "a"]))
-    (message,) = [text for text in caplog.messages if "this may take minutes" in text]
-    assert message.startswith("line 2: 4 tokens")
 
 
 def test_alignments_have_a_row_for_each_word_and_the_end(translator):
@@ -295,20 +280,6 @@ def test_an_unknown_word_becomes_a_whole_source_word(make_model):
         assert set(best.text.split()) <= {"abc", "bc", *"vwxyz"}
 
 
-@pytest.mark.parametrize("call", [Translator.translate, Translator.sample])
-def test_without_attention_what_needs_it_is_refused_before_a_line_is_read(make_model, call):
-    """An unknown word may be in the last of a million translations."""
-    loaded = make_model(1, sizes=RNNencConfig(embedding=6, hidden=8, maxout=4))
-    plain = Translator(Ensemble((loaded,)))
-    for translator, options in (
-        (plain.with_replacements({}), {}),
-        (plain, {"alignments": True}),
-        (plain, {"coverage_penalty": 0.5}),
-    ):
-        with pytest.raises(ModelError, match="^a model in memory: the model has no alignment"):
-            call(translator, [], **options)
-
-
 def test_an_ensemble_replaces_unknown_words_by_its_mean_alignment(make_model):
     """The mean is over the models with the same source tokens; samples are treated alike."""
     parts = [of_unknown_words(make_model, seed) for seed in (1, 2)]
@@ -329,31 +300,6 @@ def test_an_ensemble_replaces_unknown_words_by_its_mean_alignment(make_model):
     samples = [t for line_samples in replacing.sample(lines, n=2) for t in line_samples]
     assert any("<unk>" in t.tokens for t in samples)
     assert not any("<unk>" in t.text for t in samples)
-
-
-def test_alignments_of_an_ensemble_do_not_depend_on_other_lines(make_model):
-    """The second model splits `ab` into pieces, and reads `a b` as the first does."""
-    words = make_model(1, src="ab a b")
-    pieces = make_model(2, src="ab a b", bpe=BPE([]))
-    translator = Translator(Ensemble((words, pieces)))
-    [alone] = translator.translate(["a b"], alignments=True)
-    [beside, _] = translator.translate(["a b", "ab"], alignments=True)
-    torch.testing.assert_close(beside[0].alignment, alone[0].alignment)
-
-
-def test_samples_depend_on_the_seed_and_the_line_number(translator, make_model):
-    lines = random_lines(90)
-    tokens = [[t.tokens for t in samples] for samples in translator.sample(lines, n=2, seed=3)]
-    one_window = Translator(Ensemble((make_model(1),)), batch_size=64)
-    in_one_window = one_window.sample(lines, n=2, seed=3)
-    assert tokens == [[t.tokens for t in samples] for samples in in_one_window]
-    assert len(tokens) == len(lines) and all(len(samples) == 2 for samples in tokens)
-    second_part = translator.sample(lines[70:], n=2, seed=3, first_line=71)
-    assert tokens[70:] == [[t.tokens for t in samples] for samples in second_part]
-    other_tokens = [
-        [t.tokens for t in samples] for samples in translator.sample(lines, n=2, seed=4)
-    ]
-    assert tokens != other_tokens
 
 
 def test_with_many_samples_fewer_lines_are_read_together(make_model):
