@@ -11,33 +11,19 @@ cores, each core searches for a share of the lines.
 
 import dataclasses
 import functools
-import itertools
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
-
-import torch
 
 from nmtkit.config import SearchConfig, SearchSettings, parse_section, rename_settings
 from nmtkit.config_io import warn_of_old_names
 from nmtkit.errors import ModelError
-from nmtkit.inference.ensemble import (
-    CandidateLists,
-    Ensemble,
-    SearchPrecision,
-    SourceTokens,
-    one_thread_if,
-)
-from nmtkit.inference.stream_batching import (
-    WINDOW_BATCHES,
-    Batches,
-    LinesDone,
-    share_batches,
-    windows_with_prefixes,
-)
+from nmtkit.inference.ensemble import CandidateLists, Ensemble, SearchPrecision, one_thread_if
+from nmtkit.inference.stream_batching import WINDOW_BATCHES, LinesDone, windows_with_prefixes
 from nmtkit.inference.translation import Translation
-from nmtkit.inference.window_search import NBest, Window, WindowSearch
+from nmtkit.inference.window_loop import Find, translate_windows
+from nmtkit.inference.window_search import WindowSearch
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.search.search_settings import check_settings
 from nmtkit.text.vocabulary import Vocabulary
@@ -54,9 +40,6 @@ if TYPE_CHECKING:
     from nmtkit.text.glossary import Glossary
 
 log = logging.getLogger("nmtkit")
-
-MIN_LINES_PER_CORE = 8
-"""Minimum number of lines per core; with fewer lines in a window, fewer cores are used."""
 
 SAMPLES_TOGETHER = 16
 """Samples of a line beyond which fewer lines are read and searched together."""
@@ -390,32 +373,22 @@ class Translator:
         tokenized: bool,
         process_group: ProcessGroup,
         searcher: WindowSearch,
-        find: Callable[[Window, Batches], list[NBest]],
+        find: Find,
         copies: int = 1,
         prefixes: Iterable[str] | None = None,
     ) -> Iterator[list[Translation]]:
-        """Translate window by window.
-
-        :param searcher: reads windows, and makes translations of hypotheses.
-        :param find: returns the hypotheses of a window's batches, in their order.
-        :param copies: number of samples of each line.
-        """
-        pairs = windows_with_prefixes(lines, self.window * process_group.size, prefixes)
-        for shard in process_group.shards(pairs):
-            done = self.lines_done.begin(shard.first, len(shard.items))
-            window = searcher.read(shard.items, shard.first, tokenized, done)
-            shares = self._share_among_cores(window.sources, copies)
-            with one_thread_if(len(window.lines) == 1):
-                hypotheses = _on_all_cores(
-                    [functools.partial(find, window, batches) for batches in shares]
-                )
-            found = _by_line(len(window.lines), shares, hypotheses)
-            translations = searcher.converted(window, found, tokenized, copies)
-            if self._confidence is not None:
-                translations = self._confidence.rate(
-                    self._ensemble.first, window.lines, found, translations, tokenized
-                )
-            yield from process_group.gather(translations)
+        """Translate window by window; see `translate_windows`."""
+        windows = windows_with_prefixes(lines, self.window * process_group.size, prefixes)
+        return translate_windows(
+            windows,
+            searcher,
+            find,
+            tokenized,
+            process_group,
+            self.lines_done,
+            self._batch_size,
+            copies,
+        )
 
     @property
     def _window_search(self) -> WindowSearch:
@@ -449,17 +422,6 @@ class Translator:
         vars(translator).pop("_alternatives_finder", None)  # knows the settings
         return translator
 
-    def _share_among_cores(self, sources: Sequence[SourceTokens], copies: int = 1) -> list[Batches]:
-        """Divide the sentences that have words among the cores, and into batches.
-
-        :param copies: samples of each line, which take longer than one translation.
-        """
-        on_cpu = all(member.device.type == "cpu" for member in self._ensemble.members)
-        cores = torch.get_num_threads() if on_cpu else 1
-        size = self._batch_size * (2 if self.search.beam == 1 else 1)
-        lengths = [len(tokens[0]) for tokens in sources]
-        return share_batches(lengths, cores, max(MIN_LINES_PER_CORE // copies, 1), size)
-
 
 def _prefix_finder(ensemble: Ensemble) -> "PrefixFinder":
     from nmtkit.inference.prefixes import PrefixFinder  # rarely needed: start-up
@@ -481,22 +443,3 @@ def _term_likelihood(ensemble: Ensemble) -> "TermLikelihood":
 
 def _quoted(terms: Iterable[str]) -> str:
     return ", ".join(f"'{term}'" for term in terms)
-
-
-def _by_line(lines: int, shares: list[Batches], hypotheses: list[list[NBest]]) -> list[NBest]:
-    """Return the hypotheses of each line, none for a line without words."""
-    found: list[NBest] = [[] for _ in range(lines)]
-    for batches, n_best_lists in zip(shares, hypotheses, strict=True):
-        numbers = itertools.chain.from_iterable(batches)
-        for number, n_best in zip(numbers, n_best_lists, strict=True):
-            found[number] = n_best
-    return found
-
-
-def _on_all_cores(searches: list[Callable[[], list[NBest]]]) -> list[list[NBest]]:
-    """Run searches at the same time, one on each core; a single search runs in this process."""
-    if len(searches) == 1:
-        return [searches[0]()]
-    from nmtkit.parallel.fork import run_parallel  # a single line starts faster without it
-
-    return run_parallel(searches)

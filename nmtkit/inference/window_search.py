@@ -325,16 +325,21 @@ class WindowSearch:
     def converted(
         self, window: Window, found: Sequence[NBest], tokenized: bool, copies: int = 1
     ) -> list[list[Translation]]:
-        """Make translations of hypotheses.
+        """Make translations of hypotheses, with their confidences if these are wanted.
 
         :param found: the hypotheses of each line; none for a line without words.
         :param copies: number of empty translations for such a line.
         """
-        return [
+        translations = [
             self._converted_line(window, number, n_best, tokenized)
             or [empty_translation(window.prefix_text(number))] * copies
             for number, n_best in enumerate(found)
         ]
+        if self._confidence is None:
+            return translations
+        return self._confidence.rate(
+            self.ensemble.first, window.lines, found, translations, tokenized
+        )
 
     def _converted_line(
         self, window: Window, number: int, n_best: NBest, tokenized: bool

@@ -1,7 +1,6 @@
 """Laws of translation: one result per line, in order, which does not depend on other lines."""
 
 import dataclasses
-import sys
 
 import pytest
 import torch
@@ -10,10 +9,8 @@ from nmtkit.config import SearchConfig
 from nmtkit.errors import ConfigError, ModelError
 from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.scorer import Scorer
-from nmtkit.inference.translator import MIN_LINES_PER_CORE, Translator
+from nmtkit.inference.translator import Translator
 from nmtkit.models.kernels import plain_pieces
-from nmtkit.parallel import fork
-from nmtkit.search.beam import search_batches
 from nmtkit.text.names import PLACEHOLDERS, Names, Uses, unmask
 from nmtkit.text.subword.bpe import BPE
 from tests.unit.inference.random_lines import random_lines
@@ -40,43 +37,6 @@ def test_translations_do_not_depend_on_batches(make_model):
         assert [t.score for t in expected] == pytest.approx([t.score for t in actual], abs=1e-5)
 
 
-@pytest.mark.parametrize("forks", [True, False])
-@pytest.mark.parametrize("quantize", [False, True])
-def test_translations_do_not_depend_on_the_number_of_cores(
-    make_model, monkeypatch, quantize, forks
-):
-    if forks and sys.platform != "linux":
-        pytest.skip("forks are for Linux")
-    monkeypatch.setattr(fork, "can_fork", lambda: forks)
-    lines = random_lines(3 * MIN_LINES_PER_CORE + 3)
-    ensemble = Ensemble((make_model(1), make_model(2)))
-    results = []
-    for cores in (1, 3, 2):
-        torch.set_num_threads(cores)
-        translator = Translator(ensemble, batch_size=4, quantize=quantize)
-        results.append(list(translator.translate(lines, n_best=2, alignments=True)))
-        samples = translator.sample(lines, n=2)
-        results[-1] += list(samples)
-        assert torch.get_num_threads() == cores
-    for expected, *other_results in zip(*results, strict=True):
-        for actual in other_results:
-            assert [t.text for t in actual] == [t.text for t in expected]
-            assert [t.score for t in actual] == pytest.approx([t.score for t in expected], abs=1e-5)
-            for t, expected_translation in zip(actual, expected, strict=True):
-                assert (t.alignment is None) == (expected_translation.alignment is None)
-                if t.alignment is not None:
-                    torch.testing.assert_close(t.alignment, expected_translation.alignment)
-
-
-def test_results_come_before_all_lines_are_read(translator):
-    def lines():
-        yield from ["a b"] * translator.window
-        raise AssertionError("read too far")
-
-    results = translator.translate(lines())
-    assert all(next(results)[0].text for _ in range(translator.window))
-
-
 @pytest.mark.parametrize("count", [1, 3])
 def test_scores_equal_those_of_the_scorer(make_model, count):
     ensemble = Ensemble(tuple(make_model(seed) for seed in range(count)))
@@ -94,20 +54,6 @@ def test_scores_equal_those_of_the_scorer(make_model, count):
         assert t.score == pytest.approx(score.log_prob, abs=1e-4)
         assert t.word_scores == pytest.approx(score.word_scores, abs=1e-4)
         assert t.ranking_score == pytest.approx(t.score / (len(t.tokens) + 1))
-
-
-def test_a_line_that_comes_alone_is_searched_with_one_thread(translator, monkeypatch):
-    threads: list[int] = []
-
-    def counted(*arguments):
-        threads.append(torch.get_num_threads())
-        return search_batches(*arguments)
-
-    monkeypatch.setattr("nmtkit.inference.window_search.search_batches", counted)
-    torch.set_num_threads(2)
-    for lines in (["a b"], ["a b", "b c"]):
-        list(translator.translate(lines))
-    assert threads == [1, 2]
 
 
 def test_lines_without_words_have_empty_translations(translator):
