@@ -356,3 +356,23 @@ def _places_within(tokens: Sequence[int], phrases: Sequence[Tokens], token: int)
         for number in place
         if tokens[number] == token
     }
+
+
+def describe_missing(terms: Sequence[str], finder: TermFinder | None) -> str:
+    """Return a sentence on the terms that a translation lacks.
+
+    :param terms: as `Translation.missing_terms` has them.
+    :param finder: knows which of them the vocabulary can write; None: nothing is said of that.
+    """
+    unwritable = finder.unwritable(dict.fromkeys(terms)) if finder else []
+    sentence = f"no translation of {_quoted(terms)}"
+    if not unwritable:
+        return sentence
+    return (
+        f"{sentence}; the model's vocabulary cannot write what the glossary has for"
+        f" {_quoted(unwritable)}; give other words"
+    )
+
+
+def _quoted(terms: Iterable[str]) -> str:
+    return ", ".join(f"'{term}'" for term in terms)

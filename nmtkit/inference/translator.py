@@ -211,14 +211,9 @@ class Translator:
 
         :param terms: as `Translation.missing_terms` has them.
         """
-        unwritable = self._terms.unwritable(dict.fromkeys(terms)) if self._terms else []
-        sentence = f"no translation of {_quoted(terms)}"
-        if not unwritable:
-            return sentence
-        return (
-            f"{sentence}; the model's vocabulary cannot write what the glossary has for"
-            f" {_quoted(unwritable)}; give other words"
-        )
+        from nmtkit.inference.terms import describe_missing  # rarely needed: start-up
+
+        return describe_missing(terms, self._terms)
 
     def with_confidence(
         self, reverse: "Scorer | None" = None, folder: str | Path | None = None
@@ -439,7 +434,3 @@ def _term_likelihood(ensemble: Ensemble) -> "TermLikelihood":
     from nmtkit.inference.term_likelihood import TermLikelihood  # rarely needed: start-up
 
     return TermLikelihood(ensemble)
-
-
-def _quoted(terms: Iterable[str]) -> str:
-    return ", ".join(f"'{term}'" for term in terms)
