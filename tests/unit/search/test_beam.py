@@ -1,6 +1,5 @@
 """Laws of beam search, on a random model whose every step depends on the whole prefix."""
 
-import functools
 import itertools
 import math
 from typing import Any
@@ -11,13 +10,12 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from nmtkit.config import SearchConfig
 from nmtkit.data.batch import pad
-from nmtkit.errors import ConfigError, ModelError
+from nmtkit.errors import ModelError
 from nmtkit.models.rnnsearch import RNNsearch, RNNsearchConfig
 from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.beam import beam_search, search_batches
 from nmtkit.search.beam_history import score_dtype
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, ModelAveraging
-from nmtkit.search.search_settings import mask_tokens
 from nmtkit.special_symbols import EOS, UNK
 from tests.unit.search.prefix_probabilities import (
     BEAM_MODES,
@@ -107,23 +105,6 @@ def test_other_penalties_and_minimum_lengths_equal_the_plain_search(
                 assert len(h.ids) > len(source) * config.min_length_ratio
 
 
-@pytest.mark.parametrize("length", range(1, 12))
-def test_the_shortest_translation_is_that_of_the_authors_search(length):
-    """GroundHog's `sample()` forbids `</s>` in the first len(seq) / 2 steps, rounded down."""
-    config = settings(min_length_ratio=0.5)
-    for words in range(20):
-        expected = length > 1 and words < max(1, length // 2)
-        mask = mask_tokens(torch.tensor([words]), torch.zeros(1, 3), torch.tensor([length]), config)
-        assert mask.eos.tolist() == [[expected] * 3]
-
-
-@pytest.mark.parametrize("length", [4, 10, 13])
-def test_a_translation_can_end_at_its_maximum_length(length):
-    config = settings(min_length_ratio=1.0, max_length_ratio=1.0)
-    last = torch.tensor([limit_of([5] * length, 1.0) - 1])
-    assert not mask_tokens(last, torch.zeros(1, 3), torch.tensor([length]), config).eos.any()
-
-
 @pytest.mark.parametrize("beam_mode", BEAM_MODES)
 def test_ensembles_without_unk_equal_the_plain_search(prefix_model, sources, beam_mode):
     config = settings(beam_mode=beam_mode, forbid_unk=True)
@@ -203,74 +184,6 @@ def test_translations_do_not_depend_on_the_batch(prefix_model, sources, beam_mod
                 assert torch.allclose(one.alignment, other.alignment)
 
 
-def encoded_batches(models, sentences, size):
-    """Yield batches of `size` sentences, encoded by each model."""
-    for start in range(0, len(sentences), size):
-        src, src_mask = pad(sentences[start : start + size])
-        yield EncodedBatch([model.encode(src, src_mask) for model in models], src_mask.sum(1))
-
-
-def tensors(batch):
-    return [*vars(batch.encoded[0]).values(), batch.lengths]
-
-
-def many_sentences(count):
-    random = torch.Generator().manual_seed(count)
-    lengths = torch.randint(0, 12, (count,), generator=random).tolist()
-    return [[*torch.randint(1, 50, (n,), generator=random).tolist(), 0] for n in lengths]
-
-
-@functools.cache
-def translated_alone(prefix_model, beam, beam_mode):
-    """Translate the sentences of the next test one by one, once for all its sizes and orders."""
-    models = [prefix_model(seed, words=9, eos_bias=1.0) for seed in (3, 4)]
-    config, n_best = settings(beam=beam, beam_mode=beam_mode), min(beam, 2)
-    return [beam_search(models, *pad([s]), config, n_best)[0] for s in many_sentences(30)]
-
-
-@pytest.mark.parametrize("beam_mode", BEAM_MODES)
-@pytest.mark.parametrize("beam", [1, 4])
-@pytest.mark.parametrize("size", [1, 3, 8])
-@pytest.mark.parametrize("order", ["longest first", "as they come"])
-def test_sentences_in_refilled_rows_are_translated_as_alone(
-    prefix_model, beam_mode, beam, size, order
-):
-    models = [prefix_model(seed, words=9, eos_bias=1.0) for seed in (3, 4)]
-    numbers, sentences = list(range(30)), many_sentences(30)
-    if order == "longest first":
-        numbers.sort(key=lambda number: len(sentences[number]), reverse=True)
-    config, n_best = settings(beam=beam, beam_mode=beam_mode), min(beam, 2)
-    batches = encoded_batches(models, [sentences[number] for number in numbers], size)
-    actual = search_batches(models, batches, config, n_best)
-    each_alone = translated_alone(prefix_model, beam, beam_mode)
-    for number, hypotheses in zip(numbers, actual, strict=True):
-        alone = each_alone[number]
-        assert [h.ids for h in hypotheses] == [h.ids for h in alone]
-        assert [h.score for h in hypotheses] == pytest.approx([h.score for h in alone])
-
-
-def test_an_8_bit_model_translates_a_last_batch_of_one_sentence():
-    torch.manual_seed(1)
-    config = RNNsearchConfig(4, 4, 4, 4, initialisation="scaled")
-    model = RNNsearch(config, 50, 12).eval().for_inference("int8")
-    sentences = [source for source in many_sentences(60) if len(source) > 5][:17]
-    found = search_batches([model], encoded_batches([model], sentences, 16), settings())
-    alone = search_batches([model], encoded_batches([model], sentences[16:], 1), settings())
-    assert len(found) == 17 and found[16][0].ids == alone[0][0].ids
-
-
-def test_free_rows_are_refilled(prefix_model):
-    """30 sentences of similar length take fewer steps than 6 batches one after the other."""
-    model = prefix_model(3, words=9, eos_bias=-2.0)
-    sentences = [source for source in many_sentences(60) if len(source) > 5][:30]
-    batches = list(encoded_batches([model], sentences, 5))
-    search_batches([model], batches, settings())
-    together, model.steps = model.steps, 0
-    for batch in batches:
-        search_batches([model], [batch], settings())
-    assert together < 0.9 * model.steps
-
-
 class NoFloat64(TorchDispatchMode):
     """Refuses float64, as a Mac's GPU does."""
 
@@ -295,16 +208,6 @@ def test_search_works_on_a_device_without_float64(sources, beam_mode, monkeypatc
     scores = [[h.score / len(h.ids) for best in lists for h in best] for lists in (found, expected)]
     assert scores[0] == pytest.approx(scores[1], rel=1e-4)
     assert score_dtype(torch.device("mps")) == torch.float32
-
-
-def test_search_does_not_change_the_encoded_sources(prefix_model):
-    model = prefix_model(3, words=9, eos_bias=1.0)
-    batches = list(encoded_batches([model], many_sentences(20), 5))
-    copies = [[t.clone() for t in tensors(batch)] for batch in batches]
-    search_batches([model], batches, settings())
-    for batch, copied in zip(batches, copies, strict=True):
-        for tensor, copy in zip(tensors(batch), copied, strict=True):
-            assert torch.equal(tensor, copy)
 
 
 def test_no_sentences_have_no_translations(prefix_model):
@@ -414,28 +317,3 @@ def test_a_missing_alignment_is_an_error(prefix_model):
     assert beam_search([model], *pad([[5, 0]]), settings())[0][0].alignment is None
     with pytest.raises(ModelError, match="no alignment"):
         beam_search([model], *pad([[5, 0]]), settings(), alignments=True)
-
-
-@pytest.mark.parametrize(
-    ("changes", "n_best", "message"),
-    [
-        ({"beam": 0}, 1, "beam must be from 1 to 10,000"),
-        ({"beam": 2}, 3, "beam of 2"),
-        ({}, 0, "at least 1"),
-        ({"length_penalty": -1.0}, 1, "length penalty"),
-        ({"length_penalty": math.nan}, 1, "length penalty"),
-        ({"length_penalty": 1e308}, 1, "length penalty must be from 0 to 10, not 1e"),
-        ({"max_length_ratio": 0.0}, 1, "length ratio"),
-        ({"min_length_ratio": -0.1}, 1, "minimum length ratio"),
-        ({"min_length_ratio": 3.1}, 1, "minimum length ratio"),
-    ],
-)
-def test_settings_out_of_range_are_refused(prefix_model, changes, n_best, message):
-    with pytest.raises(ConfigError, match=message):
-        beam_search([prefix_model(0, words=5)], *pad([[5, 0]]), settings(**changes), n_best)
-
-
-def test_an_ensemble_averages_probabilities():
-    one, other = torch.tensor([0.5, 0.5, 0.0]), torch.tensor([0.1, 0.9, 0.0])
-    mean = EQUAL_WEIGHTS([one.log(), other.log()]).exp()
-    assert mean.tolist() == pytest.approx([0.3, 0.7, 0.0])

@@ -9,14 +9,8 @@ from nmtkit.config import SearchConfig
 from nmtkit.data.batch import pad
 from nmtkit.models.rnnsearch import RNNsearch, RNNsearchConfig
 from nmtkit.search.beam import beam_search
-from nmtkit.search.search_settings import reachable_length, reachable_lengths
 from nmtkit.special_symbols import EOS
 from tests.unit.search.prefix_probabilities import BEAM_MODES, TeacherForcing, assert_same
-
-STEPS, SRC_LENGTHS, LIMITS = (
-    torch.tensor(values)
-    for values in ([1, 4, 9, 25, 100, 100], [20, 9, 3, 20, 90, 90], [60, 27, 10, 60, 101, 270])
-)
 
 
 def random_sources(count, longest=12):
@@ -66,16 +60,6 @@ def test_early_stop_equals_a_plain_search_with_its_rule(prefix_model, beam_mode,
     actual = beam_search([model], *pad(sources), config, n_best)
     for source, hypotheses in zip(sources, actual, strict=True):
         assert_same(hypotheses, early_search(model, source, config, n_best))
-
-
-def test_early_stop_is_never_later_than_exact_and_grows_with_every_step():
-    early, exact = (
-        reachable_lengths(STEPS, LIMITS, SRC_LENGTHS, SearchConfig(stop=stop)).double()
-        for stop in ("early", "exact")
-    )
-    assert exact.tolist() == LIMITS.tolist()
-    assert (early <= exact).all() and (early >= torch.minimum(STEPS + 1, LIMITS)).all()
-    assert (early >= torch.minimum(SRC_LENGTHS, LIMITS)).all()
 
 
 def both(models, sources, n_best=1, **settings):
@@ -172,11 +156,3 @@ def test_only_exact_search_takes_longer_with_a_higher_limit(half_trained, monkey
 
     assert count("exact", 20.0) > count("exact", 5.0)
     assert count("early", 20.0) == count("early", 5.0) < count("exact", 5.0)
-
-
-@pytest.mark.parametrize("stop", ["early", "exact"])
-def test_one_sentence_may_grow_as_long_as_among_others(stop):
-    config = SearchConfig(stop=stop)
-    together = reachable_lengths(STEPS, LIMITS, SRC_LENGTHS, config).tolist()
-    sentences = zip(STEPS.tolist(), LIMITS.tolist(), SRC_LENGTHS.tolist(), strict=True)
-    assert [reachable_length(*one, config) for one in sentences] == pytest.approx(together)

@@ -7,7 +7,6 @@ from nmtkit.models.base import log_probs as log_softmax
 from nmtkit.models.fast.int8 import Int8Matrix
 from nmtkit.models.fast.output_layer import FastOutputLayer
 from nmtkit.search import next_token
-from nmtkit.search.expansions import Expansions
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS
 from nmtkit.search.next_token import NextTokenScorer
 from nmtkit.search.search_settings import MAX_LOG_PROB, TokenMask
@@ -166,11 +165,3 @@ def test_a_confident_bfloat16_model_gives_nearly_exact_scores_and_none_above_0()
     assert actual.scores.max() <= MAX_LOG_PROB
     torch.testing.assert_close(actual.scores, expected.scores, atol=2e-3, rtol=0)
     assert not torch.equal(actual.scores, expected.scores)  # it did round
-
-
-@pytest.mark.parametrize("credit", [0.0, 1.5])
-def test_expansions_rank_higher_by_their_credit(credit):
-    scores, none = torch.tensor([[-1.0, -2.0]]), torch.zeros(1, 2, dtype=torch.int64)
-    credits = torch.tensor([[0.0, credit]])
-    assert (Expansions(scores, none, none, credits).ranks - scores).equal(credits)
-    assert Expansions(scores, none, none).ranks.equal(scores)

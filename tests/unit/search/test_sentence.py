@@ -9,7 +9,7 @@ from nmtkit.config import SearchConfig
 from nmtkit.data.batch import pad
 from nmtkit.errors import ModelError
 from nmtkit.search import beam
-from nmtkit.search.batch_queue import BatchQueue, EncodedBatch
+from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.beam import search_batches
 from nmtkit.search.model_averaging import EQUAL_WEIGHTS, ModelAveraging
 
@@ -72,18 +72,6 @@ def test_many_sentences_one_after_the_other_are_searched_together(prefix_model, 
     model = prefix_model(3, 12, 1.0)
     batches = [batch_of([model], [[5, 0]]), batch_of([model], [[6, 7, 0]])]
     assert len(search_batches([model], iter(batches), SearchConfig(beam=2))) == 2
-
-
-def test_looking_ahead_loses_no_batch(prefix_model):
-    model = prefix_model(3, 12)
-    batches = [batch_of([model], [[number, 0]]) for number in range(5, 8)]
-    queue = BatchQueue(batches)
-    assert not queue.holds_one_sentence
-    assert [queue.take(1).lengths.tolist() for _ in batches] == [[2]] * 3
-    assert queue.batch_size == 0
-    assert BatchQueue(batches[:1]).holds_one_sentence
-    assert not BatchQueue([]).holds_one_sentence
-    assert not BatchQueue([batch_of([model], [[5, 0], [6, 0]])]).holds_one_sentence
 
 
 def test_equal_scores_are_ordered_by_hypothesis_then_token(prefix_model):
