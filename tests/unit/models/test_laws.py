@@ -38,6 +38,12 @@ CASES = {
     ),
     "rnnsearch, groundhog, factored": RNNsearchConfig(2, 3, 4, 2, softmax_rank=3),
     "rnnsearch, lexical module": RNNsearchConfig(2, 3, 4, 2, tied=True, lexical_module=True),
+    "rnnsearch, paper-v1, lexical module": RNNsearchConfig(
+        2, 3, 4, 5, decoder_variant="paper-v1", lexical_module=True
+    ),
+    "rnnsearch, paper-v2, factored, lexical module": RNNsearchConfig(
+        2, 3, 4, 2, decoder_variant="paper-v2", softmax_rank=5, lexical_module=True
+    ),
     "rnnenc": RNNencConfig(2, 3, 2),
     "rnnenc, tied": RNNencConfig(2, 3, 2, tied=True),
     "phrase-rnn": PhraseRNNConfig(2, 3, 2, softmax_rank=3),
