@@ -104,10 +104,11 @@ class RNNsearchConfig:
     hidden: n, units of the decoder and of each direction of the encoder.
     align: n', units of the alignment model.
     maxout: l, units of the readout after the maximum of pairs.
-    decoder_variant: which published reading of the decoder's indices; see the top of this file.
+    decoder_variant: which published reading of the decoder's indices; see `models/rnnsearch.py`.
     softmax_rank: rank of the factored output matrix (GroundHog: 620); 0: not factored.
     tied: the output matrix is the target embedding times a matrix P.
-    lexical_module: source words vote for their translations; see the top of this file.
+    lexical_module: the source words that attention looks at add to the logits of their translations
+        (Nguyen and Chiang 2018, simplified); see `models/rnnsearch.py`.
     dropout: probability with which a value is dropped in training; 0: none.
     initialisation: "paper": the paper's distributions; "scaled": Glorot and Bengio 2010.
     """

@@ -33,3 +33,7 @@ def test_defaults_of_settings_are_toml() -> None:
             default = list(field.default) if isinstance(field.default, tuple) else field.default
             assert shown[section, field.name] == default
     assert shown["training", "schedule"] == []
+
+
+def test_the_page_of_settings_does_not_speak_of_a_source_file_as_its_own() -> None:
+    assert "this file" not in load().settings_page()
