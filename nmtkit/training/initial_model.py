@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from nmtkit.config import SECTIONS, Config
+from nmtkit.config_io import toml_value
 from nmtkit.errors import ConfigError, DataError, ModelError
 from nmtkit.io.checksums import check_sums
 from nmtkit.io.folder_files import check_file
@@ -186,21 +187,19 @@ class InitialModel:
         names = model_name(theirs.model), model_name(config.model)
         if names[0] != names[1]:
             raise ConfigError(f"{self.given}: is of type {names[0]}, not {names[1]}; {remedy}")
+        settings = _differing_settings(theirs, config)
         found = read_header(self.path)
         needed = {name: tensor_spec(value) for name, value in model.named_parameters()}
         for name in [*needed, *found]:
             if found.get(name) != needed.get(name):
                 shapes = [specs[name][1] if name in specs else None for specs in (found, needed)]
+                cause = f" ({settings})" if settings else ""
                 raise ConfigError(
                     f"{self.path}: {name} has {_shape(shapes[0])}, with these settings"
-                    f" {_shape(shapes[1])}; {remedy}"
+                    f" {_shape(shapes[1])}{cause}; {remedy}"
                 )
-        for field in dataclasses.fields(theirs.model):
-            old, new = (getattr(part.model, field.name) for part in (theirs, config))
-            if old != new and field.name not in FREE_MODEL_SETTINGS:
-                raise ConfigError(
-                    f"{self.given}: model.{field.name} is {old!r}, not {new!r}; {remedy}"
-                )
+        if settings:
+            raise ConfigError(f"{self.given}: {settings}; {remedy}")
 
 
 def settings_of(folder: Path) -> dict[str, Any]:
@@ -288,6 +287,20 @@ def _checksum(path: Path) -> str | None:
         return parameters_sha256(path)
     except ModelError:
         return None
+
+
+def _differing_settings(theirs: Config, config: Config) -> str:
+    """Return which settings of a model of the same type give its parameters another meaning."""
+    values = [
+        (field.name, getattr(theirs.model, field.name), getattr(config.model, field.name))
+        for field in dataclasses.fields(theirs.model)
+        if field.name not in FREE_MODEL_SETTINGS
+    ]
+    return ", ".join(
+        f"model.{name} is {toml_value(old)}, not {toml_value(new)}"
+        for name, old, new in values
+        if old != new
+    )
 
 
 def _shape(shape: list[int] | None) -> str:

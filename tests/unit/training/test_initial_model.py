@@ -255,8 +255,14 @@ def test_text_of_other_merges_is_refused(tmp_path, start):
     ("override", "recipe", "message"),
     [
         ("model.hidden=6", None, r"W_enc has the shape \[4, 30\], .* the shape \[4, 36\]"),
+        ("model.hidden=6", None, r"model\.hidden is 5, not 6"),
         ("model.hidden=6", "rnnenc-30", "model: is of type rnnsearch, not rnnenc"),
-        ("model.decoder_variant=paper-v1", None, "decoder_variant is 'groundhog', not 'paper-v1'"),
+        (
+            "model.lexical_module=true",
+            None,
+            r"L has no place, .*model\.lexical_module is false, not true",
+        ),
+        ("model.decoder_variant=paper-v1", None, 'decoder_variant is "groundhog", not "paper-v1"'),
     ],
 )
 def test_settings_of_another_model_are_refused(model, start, override, recipe, message):
