@@ -6,6 +6,7 @@ often is left out.
 """
 
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -18,6 +19,9 @@ from nmtkit.text.markup import Atom
 from nmtkit.text.markup_placement import Aligned, Weights
 from nmtkit.text.placeholders import SPACED_LETTER
 from nmtkit.text.scripts import is_spaced
+
+JOINING_MARKS = "/\\@#%&*"
+"""Punctuation that joins what stands on both sides of it, beside hyphens."""
 
 
 class Claim(NamedTuple):
@@ -213,7 +217,7 @@ def _units(claims: _Claims) -> Iterator[_Unit]:
             one = claims.atoms[atom]
             replacing = None if text[start:end] == claims.texts[atom] else one
             letter = text[start - 1 : start]
-            if replacing and not before and letter and _is_apart(src_text, one.start - 1, letter):
+            if replacing and not before and _is_apart(src_text, one.start - 1, letter):
                 before = " "
             yield _Unit(before, one.source, _weights_of(atom, claims))
         else:
@@ -225,13 +229,37 @@ def _units(claims: _Claims) -> Iterator[_Unit]:
 
 
 def _is_apart(src_text: str, offset: int, neighbour: str) -> bool:
-    """Return whether a blank separates an atom from a letter beside the words it replaces.
+    """Return whether a blank separates an atom from a letter beside it in the translation.
 
-    In "%d man", which became "de l'homme" and becomes "%d homme", the source has a blank.
+    In "%d man", which became "de l'homme" and becomes "%d homme", the source has a blank. A full
+    stop, a bracket, an ideograph or the end of the line beside the atom says no more about words
+    that touch it than a blank does; a letter, a hyphen or a symbol does.
 
     :param offset: of the character of the source on that side of the atom.
+    :param neighbour: the character of the translation on that side; "" if there is none.
     """
-    return 0 <= offset < len(src_text) and src_text[offset].isspace() and is_spaced(neighbour)
+    if not neighbour or not is_spaced(neighbour):
+        return False
+    beside = src_text[offset] if 0 <= offset < len(src_text) else " "
+    category = _category(beside)
+    is_joined = is_spaced(beside) or category[0] in "SC" or category in ("Pd", "Pc")
+    return not is_joined and beside not in JOINING_MARKS
+
+
+def _category(character: str) -> str:
+    """Return the category of a character; that of "", the end of a line, is a blank's."""
+    return unicodedata.category(character or " ")
+
+
+def _blank(src_text: str, offset: int, neighbour: str) -> str:
+    """Return what separates an atom that is put beside words from its neighbour.
+
+    :param offset: of the character of the source on that side of the atom.
+    :param neighbour: the character of the translation on that side; "": the line ends there.
+    """
+    if neighbour and is_spaced(neighbour):
+        return " " if _is_apart(src_text, offset, neighbour) else ""
+    return " " if 0 <= offset < len(src_text) and src_text[offset].isspace() else ""
 
 
 def _unclaimed(span: tuple[int, int], claims: _Claims) -> Iterator[tuple[int, int]]:
@@ -268,17 +296,35 @@ def _with_insertions(
         gap = aligned.gap(atom.start, atom.end, aligned.whole)
         inserted[gap].append(number)
     result: list[_Unit] = []
-    for index in range(len(units) + 1):
-        after: str | None = None
-        for number in inserted[index]:
-            atom, text = claims.atoms[number], claims.src_text
-            space = " " if result and text[: atom.start][-1:].isspace() else ""
-            result.append(_Unit(space, atom.source, _weights_of(number, claims)))
-            after = " " if text[atom.end : atom.end + 1].isspace() else ""
-        if index < len(units):
-            unit = units[index]
-            result.append(unit if after is None else unit._replace(before=after))
+    for index, following in enumerate([*units, None]):
+        previous = result[-1] if result else None
+        if inserted[index]:
+            result += _inserted(previous, following, inserted[index], claims)
+        elif following is not None:
+            result.append(following)
     return result
+
+
+def _inserted(
+    previous: _Unit | None, following: _Unit | None, numbers: Sequence[int], claims: _Claims
+) -> Iterator[_Unit]:
+    """Yield atoms that are put between two words, and the word behind them.
+
+    Brackets and full stops stay at the words that they touch: "(mot)." becomes "(mot {0})."
+    """
+    src_text, end = claims.src_text, 0
+    is_touched = previous is not None and following is not None and not following.before
+    neighbour = previous.text[-1:] if previous else ""
+    for number in numbers:
+        atom = claims.atoms[number]
+        is_held = not neighbour or is_touched and _category(neighbour) in ("Ps", "Pi")
+        before = "" if is_held else _blank(src_text, atom.start - 1, neighbour)
+        yield _Unit(before, atom.source, _weights_of(number, claims))
+        neighbour, end = atom.source[-1:], atom.end
+    if following is not None:
+        neighbour = following.text[:1]
+        is_held = is_touched and _category(neighbour).startswith("P")
+        yield following._replace(before="" if is_held else _blank(src_text, end, neighbour))
 
 
 def _joined(units: Sequence[_Unit], aligned: Aligned) -> Aligned:

@@ -104,6 +104,59 @@ def test_atoms_stay_beside_particles_and_their_letters(
     assert placed(source, target, links, r"%\w") == target
 
 
+parts_with_atoms = st.lists(
+    st.sampled_from(["a", "bc", "%s", "(%d)", "%s.", "«%s»,", "%d!", "'%s'", "文%s。"]), max_size=6
+)
+
+
+@given(parts_with_atoms, st.lists(st.sampled_from(["d'e", "fg", ".", "( h )"])), st.integers(0, 99))
+def test_letters_touch_no_atom_that_they_did_not_touch(
+    src: list[str], tgt: list[str], seed: int
+) -> None:
+    source, target = " ".join(src), " ".join(tgt)
+    random = aligned(source, target)
+    random.weights[:] = np.random.default_rng(seed).random(random.weights.shape)
+    text = place_atoms(atoms_of(source), source, random).text
+    assert not re.search(r"[a-z]\0|\0[a-z]", re.sub("%[sd]", "\0", text)), text
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "links", "expected"),
+    [
+        ("(%s) goes", "va en", "1-0 1-1", "%s va en"),
+        ("%s, is red", "rouge est", "1-1 2-0", "%s rouge est"),
+        ("is red: %s", "rouge", "1-0", "rouge %s"),
+        ("x%sy red", "rouge", "1-0", "%srouge"),
+        ("the %s now", "vu.", "2-0", "%s vu."),
+    ],
+)
+def test_what_is_put_beside_words_has_the_blanks_of_words(
+    source: str, target: str, links: str, expected: str
+) -> None:
+    assert placed(source, target, links) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "target", "gap", "expected"),
+    [
+        ("( mot ) .", "(mot).", 1, "(%s mot)."),
+        ("( mot ) .", "(mot).", 2, "(mot %s)."),
+        ("mot .", "mot.", 1, "mot %s."),
+        ("mot ?", "mot ?", 1, "mot %s ?"),
+        ("mot (", "mot (", 2, "mot ( %s"),
+    ],
+)
+def test_brackets_and_full_stops_stay_at_the_words_that_they_touch(
+    words: str, target: str, gap: int, expected: str
+) -> None:
+    """The words before the gap are linked to the one before the atom, the others behind it."""
+    source, targets = "a %s b", words.split()
+    weights = np.zeros((len(targets), 3), np.float32)
+    weights[:gap, 0] = weights[gap:, 2] = 1
+    spans = word_offsets(source.split(), source), word_offsets(targets, target)
+    assert place_atoms(atoms_of(source), source, Aligned(target, *spans, weights)).text == expected
+
+
 def test_many_atoms_take_little_time() -> None:
     source = "%s & " * 1000
     started = time.process_time()
@@ -120,6 +173,8 @@ def test_many_atoms_take_little_time() -> None:
         ("the %s", "l' homme", "l'homme", "0-0 1-1", "l'%s"),
         ("%d-man", "x homme", "xhomme", "0-0 1-1", "%dhomme"),
         ("%d files", "x 個", "x個", "0-0 1-1", "%d個"),
+        ("files (%d)", "x homme", "xhomme", "0-1 1-0", "%d homme"),
+        ("%d/files", "x homme", "xhomme", "0-0 1-1", "%dhomme"),
     ],
 )
 def test_a_blank_of_the_source_keeps_letters_away(
