@@ -230,6 +230,9 @@ class JoeyNMT(System):
 REPORTED = 5
 """Updates between two progress lines of Marian."""
 
+MARIAN_LONGEST = 10_000
+"""Most tokens of a line that Marian translates: behind a longer one it writes no more lines."""
+
 REPORT = re.compile(r"Up\. ([\d,]+) .*: Time ([\d.]+)s : ([\d.,]+) words/s")
 """Marian's progress line: updates so far, seconds since the previous line, and target words per
 second including `</s>`."""
@@ -340,7 +343,7 @@ class Marian(System):
             "mini-batch": self.batch(beam),
             "maxi-batch": 1000,
             "maxi-batch-sort": "src",
-            "max-length": task.max_length,
+            "max-length": MARIAN_LONGEST,
             "cpu-threads": task.threads,
             **({"shortlist": [self.shortlist, 100, 50, 0]} if self.shortlist else {}),
         }

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from systems import Data
+from timing import BenchError
 
 
 def join_pieces(data: Data, pieces: Path, text: Path) -> Path:
@@ -20,7 +21,10 @@ def join_pieces(data: Data, pieces: Path, text: Path) -> Path:
 
 
 def scores_of(translation: Path, reference: Path, language: str) -> tuple[float, float]:
-    """Return chrF and BLEU of a translation of the test set."""
+    """Return chrF and BLEU of a translation of the test set.
+
+    :raises BenchError: the translation has not a line for each reference.
+    """
     from nmtkit.io.lines import read_lines
 
     return scores_of_lines(list(read_lines(translation)), list(read_lines(reference)), language)
@@ -29,10 +33,16 @@ def scores_of(translation: Path, reference: Path, language: str) -> tuple[float,
 def scores_of_lines(
     lines: Sequence[str], references: Sequence[str], language: str
 ) -> tuple[float, float]:
-    """Return chrF and BLEU of lines."""
+    """Return chrF and BLEU of lines.
+
+    :raises BenchError: their number is not that of the references, as where a system stops at a
+        line that is too long for it. sacreBLEU would score those that are there.
+    """
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
 
+    if len(lines) != len(references):
+        raise BenchError(f"{len(lines)} lines were translated, not {len(references)}")
     bleu = BLEU(tokenize=bleu_tokenizer(language)).corpus_score(lines, [references]).score
     return CHRF().corpus_score(lines, [references]).score, bleu
 
