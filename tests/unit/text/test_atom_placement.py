@@ -30,6 +30,20 @@ def placed(source: str, target: str, links: str = "", unwanted: str = "") -> str
     ).text
 
 
+def placed_among(source: str, words: str, target: str, links: str) -> str:
+    """Return a translation with the atoms of the source, where not all words have blanks.
+
+    :param words: of the translation.
+    """
+    parts, targets = re.findall(r"%\w|\w+|-", source), words.split()
+    weights = np.zeros((len(targets), len(parts)), np.float32)
+    for link in links.split():
+        left, right = map(int, link.split("-"))
+        weights[right, left] = 1
+    spans = word_offsets(parts, source), word_offsets(targets, target)
+    return place_atoms(atoms_of(source), source, Aligned(target, *spans, weights)).text
+
+
 texts = st.lists(st.sampled_from(["a", "bc", "%s", "%d", "&", "12", "3", "<", "x%s,"]), max_size=8)
 
 
@@ -137,24 +151,19 @@ def test_what_is_put_beside_words_has_the_blanks_of_words(
 
 
 @pytest.mark.parametrize(
-    ("words", "target", "gap", "expected"),
+    ("words", "target", "links", "expected"),
     [
-        ("( mot ) .", "(mot).", 1, "(%s mot)."),
-        ("( mot ) .", "(mot).", 2, "(mot %s)."),
-        ("mot .", "mot.", 1, "mot %s."),
-        ("mot ?", "mot ?", 1, "mot %s ?"),
-        ("mot (", "mot (", 2, "mot ( %s"),
+        ("( mot ) .", "(mot).", "0-0 2-1 2-2 2-3", "(%s mot)."),
+        ("( mot ) .", "(mot).", "0-0 0-1 2-2 2-3", "(mot %s)."),
+        ("mot .", "mot.", "0-0 2-1", "mot %s."),
+        ("mot ?", "mot ?", "0-0 2-1", "mot %s ?"),
+        ("mot (", "mot (", "0-0 0-1", "mot ( %s"),
     ],
 )
 def test_brackets_and_full_stops_stay_at_the_words_that_they_touch(
-    words: str, target: str, gap: int, expected: str
+    words: str, target: str, links: str, expected: str
 ) -> None:
-    """The words before the gap are linked to the one before the atom, the others behind it."""
-    source, targets = "a %s b", words.split()
-    weights = np.zeros((len(targets), 3), np.float32)
-    weights[:gap, 0] = weights[gap:, 2] = 1
-    spans = word_offsets(source.split(), source), word_offsets(targets, target)
-    assert place_atoms(atoms_of(source), source, Aligned(target, *spans, weights)).text == expected
+    assert placed_among("a %s b", words, target, links) == expected
 
 
 def test_many_atoms_take_little_time() -> None:
@@ -180,13 +189,7 @@ def test_many_atoms_take_little_time() -> None:
 def test_a_blank_of_the_source_keeps_letters_away(
     source: str, words: str, target: str, links: str, expected: str
 ) -> None:
-    parts, targets = re.findall(r"%\w|\w+|-", source), words.split()
-    weights = np.zeros((len(targets), len(parts)), np.float32)
-    for link in links.split():
-        left, right = map(int, link.split("-"))
-        weights[right, left] = 1
-    spans = word_offsets(parts, source), word_offsets(targets, target)
-    assert place_atoms(atoms_of(source), source, Aligned(target, *spans, weights)).text == expected
+    assert placed_among(source, words, target, links) == expected
 
 
 @pytest.mark.parametrize(
