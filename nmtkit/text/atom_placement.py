@@ -241,6 +241,8 @@ def _is_apart(src_text: str, offset: int, neighbour: str) -> bool:
     if not neighbour or not is_spaced(neighbour):
         return False
     beside = src_text[offset] if 0 <= offset < len(src_text) else " "
+    if beside.isspace():  # a tab, too, which is a control character
+        return True
     category = _category(beside)
     is_joined = is_spaced(beside) or category[0] in "SC" or category in ("Pd", "Pc")
     return not is_joined and beside not in JOINING_MARKS
@@ -257,9 +259,8 @@ def _blank(src_text: str, offset: int, neighbour: str) -> str:
     :param offset: of the character of the source on that side of the atom.
     :param neighbour: the character of the translation on that side; "": the line ends there.
     """
-    if neighbour and is_spaced(neighbour):
-        return " " if _is_apart(src_text, offset, neighbour) else ""
-    return " " if 0 <= offset < len(src_text) and src_text[offset].isspace() else ""
+    was_blank = src_text[max(offset, 0) : offset + 1].isspace()
+    return " " if was_blank or _is_apart(src_text, offset, neighbour) else ""
 
 
 def _unclaimed(span: tuple[int, int], claims: _Claims) -> Iterator[tuple[int, int]]:

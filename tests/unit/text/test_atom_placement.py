@@ -184,6 +184,7 @@ def test_many_atoms_take_little_time() -> None:
         ("%d files", "x 個", "x個", "0-0 1-1", "%d個"),
         ("files (%d)", "x homme", "xhomme", "0-1 1-0", "%d homme"),
         ("%d/files", "x homme", "xhomme", "0-0 1-1", "%dhomme"),
+        ("%d\tman", "x homme", "xhomme", "0-0 1-1", "%d homme"),
     ],
 )
 def test_a_blank_of_the_source_keeps_letters_away(
