@@ -10,12 +10,7 @@ from nmtkit.inference.random_segmenter import (
     random_lengths,
     with_random_confidences,
 )
-from tests.unit.inference.segmenters import LINES, confident_of, translator_of, write_segments
-
-
-@pytest.fixture
-def translator(make_model):
-    return translator_of(make_model)
+from tests.unit.inference.segmenters import LINES
 
 
 def test_seed_and_line_number_decide_random_segments(translator):
@@ -29,11 +24,6 @@ def test_seed_and_line_number_decide_random_segments(translator):
     assert sources(1) == sources(1)
     assert len({tuple(sources(seed)) for seed in range(5)}) > 1
     assert len({tuple(sources(1, first)) for first in range(1, 6)}) > 1
-
-
-@pytest.fixture
-def written(tmp_path, make_model):
-    return write_segments(tmp_path / "segments", confident_of(make_model))
 
 
 def test_random_segments_are_as_long_as_those_of_a_file(written):

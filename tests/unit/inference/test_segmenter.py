@@ -17,32 +17,8 @@ from nmtkit.text.subword.bpe import BPE
 from tests.unit.inference.segmenters import (
     LINES,
     backwards,
-    confident_of,
-    random_of,
-    reverse_of,
-    translator_of,
     with_text,
 )
-
-
-@pytest.fixture
-def translator(make_model):
-    return translator_of(make_model)
-
-
-@pytest.fixture
-def reverse(make_model):
-    return reverse_of(make_model)
-
-
-@pytest.fixture
-def confident(make_model):
-    return confident_of(make_model)
-
-
-@pytest.fixture
-def at_random(make_model):
-    return random_of(make_model)
 
 
 def by_hand(translator, reverse, words, max_words, divided=True):

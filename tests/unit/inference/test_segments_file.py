@@ -5,22 +5,7 @@ import json
 import pytest
 
 from nmtkit.inference.segments_file import segments_line
-from tests.unit.inference.segmenters import LINES, confident_of, random_of, write_segments
-
-
-@pytest.fixture
-def confident(make_model):
-    return confident_of(make_model)
-
-
-@pytest.fixture
-def at_random(make_model):
-    return random_of(make_model)
-
-
-@pytest.fixture
-def written(tmp_path, confident):
-    return write_segments(tmp_path / "segments", confident)
+from tests.unit.inference.segmenters import LINES
 
 
 def test_segments_are_written_as_json(written, confident):

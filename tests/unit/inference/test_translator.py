@@ -16,11 +16,6 @@ from nmtkit.text.subword.bpe import BPE
 from tests.unit.inference.random_lines import random_lines
 
 
-@pytest.fixture
-def translator(make_model):
-    return Translator(Ensemble((make_model(1),)), batch_size=4)
-
-
 def test_translations_do_not_depend_on_batches(make_model):
     lines = random_lines(150)
     one_window = list(

@@ -13,11 +13,6 @@ from nmtkit.search.beam import search_batches
 from tests.unit.inference.random_lines import random_lines
 
 
-@pytest.fixture
-def translator(make_model):
-    return Translator(Ensemble((make_model(1),)), batch_size=4)
-
-
 @pytest.mark.parametrize("forks", [True, False])
 @pytest.mark.parametrize("quantize", [False, True])
 def test_translations_do_not_depend_on_the_number_of_cores(

@@ -1,15 +1,8 @@
 """Samples of windows: what they depend on."""
 
-import pytest
-
 from nmtkit.inference.ensemble import Ensemble
 from nmtkit.inference.translator import Translator
 from tests.unit.inference.random_lines import random_lines
-
-
-@pytest.fixture
-def translator(make_model):
-    return Translator(Ensemble((make_model(1),)), batch_size=4)
 
 
 def test_samples_depend_on_the_seed_and_the_line_number(translator, make_model):

@@ -11,11 +11,6 @@ from nmtkit.models.rnnenc import RNNencConfig
 from nmtkit.text.subword.bpe import BPE
 
 
-@pytest.fixture
-def translator(make_model):
-    return Translator(Ensemble((make_model(1),)), batch_size=4)
-
-
 def test_a_very_long_line_is_named_before_it_is_searched(translator, monkeypatch, caplog):
     monkeypatch.setattr(window_search, "LONG_LINE", 3)
     list(translator.translate(["a b c", "a b c d", "a"]))
