@@ -18,8 +18,7 @@ where their speed is known from a machine that was theirs alone: the training ma
 compute these again. Figures that an earlier race wrote by `--output race.md`, into race.json, are
 reported and drawn again without racing:
 
-    python bench/race.py --results bench/race_zen4.json bench/race_zen3.json
-        --picture docs/explanation/race.svg
+    python bench/race.py --results bench/race_zen4.json --picture docs/explanation/race.svg
 """
 
 import argparse
