@@ -9,6 +9,7 @@ its translation.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +47,54 @@ MAX_MARGIN = 10.0
 
 MIN_COVERAGE = 1e-3
 
+MAX_WEIGHTS = 2**22
+"""Weights of attention to compute with at a time; a line of 10,000 words has 10^8."""
+
 _NUMBER = re.compile(r"\d+")
+
+
+@dataclass(frozen=True)
+class AttentionSummary:
+    """What features say of attention alpha_ij; N tokens, and T_x of the source with `</s>`.
+
+    sums: sum_i alpha_ij of each source token. Shape: [T_x].
+    entropies: of the weights of each token, in nats. peaks: the largest of them. to_end: that of
+        the source's `</s>`. linked: index of the source word with the largest one; 0 if the source
+        has no words. Shape of each: [N].
+    """
+
+    sums: Floats
+    entropies: Floats
+    peaks: Floats
+    to_end: Floats
+    linked: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, attention: NDArray[np.floating[Any]]) -> "AttentionSummary":
+        """Summarise alpha_ij. Shape: [N, T_x]."""
+        rows = max(1, MAX_WEIGHTS // attention.shape[1])
+        parts = [
+            cls._of_rows(attention[first : first + rows].astype(np.float64))
+            for first in range(0, len(attention), rows)
+        ]
+        return cls(
+            np.sum([part.sums for part in parts], 0),
+            np.concatenate([part.entropies for part in parts]),
+            np.concatenate([part.peaks for part in parts]),
+            np.concatenate([part.to_end for part in parts]),
+            np.concatenate([part.linked for part in parts]),
+        )
+
+    @classmethod
+    def _of_rows(cls, weights: Floats) -> "AttentionSummary":
+        to_words = weights[:, :-1] if weights.shape[1] > 1 else weights
+        return cls(
+            weights.sum(0),
+            -(weights * np.log(np.maximum(weights, 1e-12))).sum(1),
+            weights.max(1),
+            weights[:, -1],
+            to_words.argmax(1),
+        )
 
 
 @dataclass(frozen=True)
@@ -56,14 +104,14 @@ class Observation:
     log_probs: log p of each token. rivals: log p of the best other token. entropies: in nats.
         Shape of each: [N].
     spread: standard deviation of log p between the models of an ensemble; 0 for one. Shape: [N].
-    attention: alpha_ij of the first model; None without attention. Shape: [N, T_x].
+    attention: of the first model; None without attention.
     """
 
     log_probs: Floats
     rivals: Floats
     entropies: Floats
     spread: Floats
-    attention: Floats | None
+    attention: AttentionSummary | None
 
 
 @dataclass(frozen=True)
@@ -172,20 +220,20 @@ def word_features(seen: Observation, text: Text, reverse: Sequence[float] = ()) 
     return np.column_stack([np.asarray(column, float) for column in columns])
 
 
-def _attention_features(attention: Floats | None) -> list[float]:
+def _attention_features(attention: AttentionSummary | None) -> list[float]:
     """Return coverage, its logarithm, its excess, and the entropy and the peak of attention.
 
     Coverage is the mean over source tokens of min(1, sum_i alpha_ij): untranslated tokens lower it.
     """
     if attention is None:
         return [0.0] * 5
-    sums = attention[:, :-1].sum(0) if attention.shape[1] > 1 else np.ones(1)
+    sums = attention.sums[:-1] if len(attention.sums) > 1 else np.ones(1)
     return [
         np.minimum(sums, 1).mean(),
         np.log(np.clip(sums, MIN_COVERAGE, 1)).mean(),
         np.maximum(sums - 1, 0).mean(),
-        _entropies(attention).mean(),
-        attention.max(1).mean(),
+        attention.entropies.mean(),
+        attention.peaks.mean(),
     ]
 
 
@@ -194,20 +242,11 @@ def _token_attention(seen: Observation, text: Text) -> list[Floats]:
 
     They are the weight of the source's end, and the rank of the token with the largest weight.
     """
-    if seen.attention is None or seen.attention.shape[1] < 2:
+    attention = seen.attention
+    if attention is None or len(attention.sums) < 2:
         return [np.zeros(len(seen.log_probs))] * 4
     ranks = np.log1p(np.asarray(text.src_ids, float))
-    return [
-        _entropies(seen.attention),
-        seen.attention.max(1),
-        seen.attention[:, -1],
-        ranks[seen.attention[:, :-1].argmax(1)],
-    ]
-
-
-def _entropies(attention: Floats) -> Floats:
-    entropies: Floats = -(attention * np.log(np.maximum(attention, 1e-12))).sum(1)
-    return entropies
+    return [attention.entropies, attention.peaks, attention.to_end, ranks[attention.linked]]
 
 
 def _frequency_features(text: Text) -> list[float]:

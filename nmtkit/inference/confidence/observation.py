@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from nmtkit.data.batch import pad
-from nmtkit.inference.confidence.features import Observation
+from nmtkit.inference.confidence.features import AttentionSummary, Observation
 from nmtkit.inference.ensemble import Ensemble, SourceTokens
 from nmtkit.inference.stream_batching import Batches
 from nmtkit.models.base import Evidence
@@ -84,9 +84,9 @@ def _of_row(
 
 
 def observation_of(hypothesis: Hypothesis) -> Observation:
-    """Return the evidence of a hypothesis as arrays."""
+    """Return the evidence of a hypothesis as the features need it."""
     assert hypothesis.evidence is not None
     values, attention = hypothesis.evidence
     log_probs, rivals, entropies, spread = values.double().numpy().T
-    weights = None if attention is None else attention.double().numpy()
-    return Observation(log_probs, rivals, entropies, spread, weights)
+    summary = None if attention is None else AttentionSummary.of(attention.numpy())
+    return Observation(log_probs, rivals, entropies, spread, summary)

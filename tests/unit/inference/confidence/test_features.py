@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
+from nmtkit.inference.confidence import features
 from nmtkit.inference.confidence.features import (
     MIN_LOG_PROB,
     SENTENCE_FEATURES,
     WORD_FEATURES,
+    AttentionSummary,
     Observation,
     Text,
     sentence_features,
@@ -15,7 +17,7 @@ from nmtkit.inference.confidence.features import (
 
 LOGS = np.log([0.5, 0.25, 0.1, 0.9])
 ATTENTION = np.array([[0.9, 0.1, 0], [0.9, 0.1, 0], [0, 0.5, 0.5], [0, 0, 1]])
-SEEN = Observation(LOGS, LOGS - 1, np.arange(4.0), np.zeros(4), ATTENTION)
+SEEN = Observation(LOGS, LOGS - 1, np.arange(4.0), np.zeros(4), AttentionSummary.of(ATTENTION))
 TEXT = Text([5, 1], [7, 8, 9], ["a", "12"], ["xy", "a"], [0, 0, 1], True)
 
 
@@ -52,6 +54,20 @@ def test_features_of_words_are_means_over_their_tokens():
     np.testing.assert_allclose(found["linked_source_rank"], [np.log(6), np.log(2)])
 
 
+def test_attention_is_summarised_alike_in_parts_and_as_a_whole(monkeypatch):
+    attention = np.random.default_rng(1).dirichlet(np.ones(7), 11).astype(np.float32)
+    whole = AttentionSummary.of(attention)
+    monkeypatch.setattr(features, "MAX_WEIGHTS", 20)
+    parts = AttentionSummary.of(attention)
+    for name in ("sums", "entropies", "peaks", "to_end", "linked"):
+        np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), rtol=1e-12)
+    exact = attention.astype(float)
+    np.testing.assert_allclose(whole.entropies, -(exact * np.log(exact)).sum(1))
+    np.testing.assert_allclose(whole.sums, exact.sum(0))
+    assert (whole.linked == exact[:, :-1].argmax(1)).all()
+    assert (whole.to_end == attention[:, -1]).all() and (whole.peaks == attention.max(1)).all()
+
+
 def test_without_attention_its_features_are_zero():
     plain = Observation(LOGS, LOGS - 1, np.arange(4.0), np.zeros(4), None)
     assert sentence(plain)["coverage"] == 0 and sentence(plain)["attention_peak"] == 0
@@ -66,7 +82,7 @@ def test_without_attention_its_features_are_zero():
     ],
 )
 def test_odd_texts_have_finite_features(text):
-    attention = ATTENTION[:, : len(text.src_ids) + 1]
+    attention = AttentionSummary.of(ATTENTION[:, : len(text.src_ids) + 1])
     seen = Observation(LOGS - 1e9, LOGS, np.zeros(4), np.zeros(4), attention)
     assert np.isfinite(list(sentence(seen, text).values())).all()
     assert word_features(seen, text).shape == (len(text.tgt_words), len(WORD_FEATURES))
