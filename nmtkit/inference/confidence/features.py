@@ -73,28 +73,24 @@ class AttentionSummary:
     def of(cls, attention: NDArray[np.floating[Any]]) -> "AttentionSummary":
         """Summarise alpha_ij. Shape: [N, T_x]."""
         rows = max(1, MAX_WEIGHTS // attention.shape[1])
-        parts = [
-            cls._of_rows(attention[first : first + rows].astype(np.float64))
-            for first in range(0, len(attention), rows)
-        ]
-        return cls(
-            np.sum([part.sums for part in parts], 0),
-            np.concatenate([part.entropies for part in parts]),
-            np.concatenate([part.peaks for part in parts]),
-            np.concatenate([part.to_end for part in parts]),
-            np.concatenate([part.linked for part in parts]),
-        )
+        starts = range(0, len(attention), rows)
+        parts = [_attention_statistics(attention[first : first + rows]) for first in starts]
+        sums, *by_token = zip(*parts, strict=True)
+        return cls(np.sum(sums, 0), *map(np.concatenate, by_token))
 
-    @classmethod
-    def _of_rows(cls, weights: Floats) -> "AttentionSummary":
-        to_words = weights[:, :-1] if weights.shape[1] > 1 else weights
-        return cls(
-            weights.sum(0),
-            -(weights * np.log(np.maximum(weights, 1e-12))).sum(1),
-            weights.max(1),
-            weights[:, -1],
-            to_words.argmax(1),
-        )
+
+def _attention_statistics(
+    attention: NDArray[np.floating[Any]],
+) -> tuple[Floats, Floats, Floats, Floats, NDArray[np.intp]]:
+    """Return the fields of `AttentionSummary` for some of the tokens."""
+    weights = attention.astype(np.float64)
+    return (
+        weights.sum(0),
+        -(weights * np.log(np.maximum(weights, 1e-12))).sum(1),
+        weights.max(1),
+        weights[:, -1].copy(),  # a view would keep all weights
+        weights[:, : max(1, weights.shape[1] - 1)].argmax(1),
+    )
 
 
 @dataclass(frozen=True)
