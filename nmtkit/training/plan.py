@@ -63,7 +63,7 @@ SOFTMAX_SAMPLES = 500
 CURRICULUM_SHARE = 0.35
 """Share of the updates in which sentences become as long as all, ..."""
 
-CURRICULUM_EPOCHS = 4.0
+CURRICULUM_EPOCHS = 1.2
 """... with fewer epochs than these. With more, the shortest sentences would come too often."""
 
 GUIDANCE = 0.2
@@ -75,7 +75,7 @@ MIN_SAMPLED_WORDS = 2000
 BATCH_WORDS = 250
 """Different target words of a batch, about."""
 
-DROPOUT = ((0.0, 0.0), (3.0, 0.1), (8.0, 0.2), (13.0, 0.3), (30.0, 0.4))
+DROPOUT = ((0.0, 0.0), (4.0, 0.1), (8.0, 0.2), (13.0, 0.3), (30.0, 0.4))
 """Dropout from a number of epochs on: more where the same pairs are seen often."""
 
 MAX_LENGTH = 150
