@@ -150,7 +150,9 @@ def test_a_batch_has_no_more_tokens_than_the_corpus() -> None:
     assert accumulated.updates == 50
 
 
-@pytest.mark.parametrize(("epochs", "dropout"), [(0.5, 0.0), (3.9, 0.0), (5, 0.1), (9, 0.2), (99, 0.4)])
+@pytest.mark.parametrize(
+    ("epochs", "dropout"), [(0.5, 0.0), (3.9, 0.0), (5, 0.1), (9, 0.2), (99, 0.4)]
+)
 def test_pairs_that_come_again_need_dropout(epochs: float, dropout: float) -> None:
     plan = Plan(256, epochs * SMALL.tgt_tokens, SMALL)
     assert plan.settings()["model"]["dropout"] == dropout
