@@ -64,7 +64,8 @@ CURRICULUM_SHARE = 0.35
 """Share of the updates in which sentences become as long as all, ..."""
 
 CURRICULUM_EPOCHS = 1.2
-"""... with fewer epochs than these. With more, the shortest sentences would come too often."""
+"""... with fewer epochs than these. With a few more, long and short sentences from the beginning
+teach as much, and with many the shortest would come too often (`bench/NOTEBOOK.md`)."""
 
 GUIDANCE = 0.2
 """Weight of the links that guide the attention at first; it falls to 0 at the end."""
@@ -76,7 +77,7 @@ BATCH_WORDS = 250
 """Different target words of a batch, about."""
 
 DROPOUT = ((0.0, 0.0), (4.0, 0.1), (8.0, 0.2), (13.0, 0.3), (30.0, 0.4))
-"""Dropout from a number of epochs on: more where the same pairs are seen often."""
+"""Dropout from a number of expected epochs on: more where the same pairs are seen often."""
 
 MAX_LENGTH = 150
 """Tokens of the longest sentences: those of the words that `prepare` keeps by default, and more."""

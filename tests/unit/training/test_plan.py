@@ -3,6 +3,8 @@
 import dataclasses
 import itertools
 import math
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import assume, given
@@ -25,6 +27,8 @@ from nmtkit.training.plan import (
 )
 from nmtkit.training.scaling_law import SIZES
 from tests.unit.training.corpus_figures import SMALL
+
+ROOT = Path(__file__).resolve().parents[3]
 
 corpora = st.builds(
     CorpusFigures,
@@ -156,6 +160,20 @@ def test_a_batch_has_no_more_tokens_than_the_corpus() -> None:
 def test_pairs_that_come_again_need_dropout(epochs: float, dropout: float) -> None:
     plan = Plan(256, epochs * SMALL.tgt_tokens, SMALL)
     assert plan.settings()["model"]["dropout"] == dropout
+
+
+def test_the_document_says_from_which_epochs_on_plans_change() -> None:
+    page = (ROOT / "docs/explanation/training-time.md").read_text(encoding="utf-8")
+    rows = dict(line.strip("| ").split(" | ", 1) for line in page.splitlines() if " | " in line)
+    numbers = [float(number) for number in re.findall(r"\d+(?:\.\d+)?", rows["dropout"])]
+    dropouts, epochs = numbers[: len(numbers) // 2], numbers[len(numbers) // 2 :]
+    assert epochs[0] == 0 and len(epochs) == len(dropouts) > 1
+    for (less, more), start in zip(itertools.pairwise(dropouts), epochs[1:], strict=True):
+        found = [Plan(128, start * f * SMALL.tgt_tokens, SMALL).dropout for f in (0.99, 1.01)]
+        assert found == [less, more]
+    start = float(re.findall(r"fewer than ([\d.]+) epochs", rows["order"])[0])
+    plans = [Plan(128, start * f * SMALL.tgt_tokens, SMALL) for f in (0.99, 1.01)]
+    assert plans[0].curriculum_updates > 0 == plans[1].curriculum_updates
 
 
 @given(corpora, st.sampled_from(SIZES))
