@@ -75,6 +75,20 @@ def test_the_document_has_the_figures_of_the_races_and_no_others() -> None:
     assert len(said) == len(measured)
 
 
+def test_the_table_of_planned_trainings_has_the_figures_of_the_races() -> None:
+    table = DOCUMENT.read_text().split("\n| text | pairs | minutes |")[1].split("\n\n")[0]
+    said: dict[tuple[str, float], list[str]] = {}
+    text = ""
+    for line in table.splitlines()[2:]:
+        name, _, minutes, _, *figures = [cell.strip() for cell in line[1:].rstrip("|").split("|")]
+        text = text if name == "the same" else name
+        said[TEXTS.get(text, text), float(minutes)] = figures
+    planned = [row for row in kept_rows() if row.system == SYSTEMS["nmtkit"]]
+    assert planned
+    for row in planned:
+        assert said[row.text, row.minutes] == row.cells()[4:]
+
+
 def test_the_tutorial_has_the_figures_of_the_race() -> None:
     page = (ROOT / "docs/tutorials/own-bitext.md").read_text(encoding="utf-8")
     table = page.split("\n| corpus | pairs | after 5 minutes | after 20 |\n")[1].split("\n\n")[0]
