@@ -126,7 +126,7 @@ def command(
     threads: int,
     force: bool,
 ) -> None:
-    """Teach the model of a folder your corrections, without losing what it can do.
+    """Teach the model of a folder your corrections, with little loss of what it can do.
 
     The new model has the vocabularies of MODEL, which stays as it is. Up to 200 corrections are
     learned until they come out as you wrote them; of more, a tenth, at most 200, is held out to
