@@ -25,7 +25,7 @@ import numpy.typing as npt
 from timing import BenchError, exit_with, table, write_report
 
 EXPONENTS = [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0, 1.2, 1.5]
-EPOCHS = [3.0, 5.0, 8.0, 12.0, 20.0, 40.0]
+EPOCHS = [3.0, 5.0, 8.0, 12.0, 15.0, 20.0, 40.0]
 """Values to try for a and b, and for the epochs after which a repeated token teaches 1 / e."""
 
 

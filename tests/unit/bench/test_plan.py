@@ -7,6 +7,17 @@ import pytest
 from plan import Training, fit
 from timing import BenchError
 
+from nmtkit.training.scaling_law import (
+    DATA_EXPONENT,
+    DATA_FACTOR,
+    EPOCHS_OF_USE,
+    SIZE_EXPONENT,
+    SIZE_FACTOR,
+    START_FACTOR,
+    expected_cost,
+    useful_tokens,
+)
+
 
 def training(size: int, epochs: float, corpus: str = "one", factor: float = 1.0) -> Training:
     """Return a training that obeys the law with a = 0.7, b = 0.5, and 8 epochs of use."""
@@ -30,6 +41,27 @@ def test_constants_of_the_law_are_found_again() -> None:
     assert found.size_factor == pytest.approx(20, rel=1e-6)
     assert found.data_factor == pytest.approx(0.6, rel=1e-6)
     assert found.worst < 1e-9
+
+
+def test_trainings_that_obey_the_law_of_the_plans_give_its_constants() -> None:
+    tokens = 450_000
+    trainings = [
+        Training(
+            Path(),
+            "one",
+            size,
+            tokens,
+            epochs,
+            1.3 + expected_cost(size, useful_tokens(epochs * tokens, tokens)),
+        )
+        for size in (96, 192, 384)
+        for epochs in (2, 8, 17, 40)
+    ]
+    found = fit(trainings)
+    assert (found.a, found.b) == (SIZE_EXPONENT, DATA_EXPONENT)
+    assert found.epochs_of_use == EPOCHS_OF_USE
+    factors = (found.size_factor, found.data_factor, found.start_factor)
+    assert factors == pytest.approx((SIZE_FACTOR, DATA_FACTOR, START_FACTOR), rel=1e-6)
 
 
 def test_trainings_that_get_worse_with_time_do_not_fit() -> None:
