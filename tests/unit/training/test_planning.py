@@ -237,6 +237,22 @@ def test_the_weights_of_corpora_count_in_the_number_of_epochs(
     assert f", {plan.tokens / 4500:.1f} epochs;" in planner.describe(planner.plan())[1]
 
 
+@pytest.mark.parametrize(("overrides", "longest"), [([], 150), (["data.max_length=30"], 30)])
+def test_pairs_that_are_too_long_change_no_plan(
+    prepared: Path, machine: list[Config], overrides: list[str], longest: int
+) -> None:
+    """They counted in the size of the corpus, so that there seemed to be fewer epochs."""
+    plans, sentences = [], []
+    for words in (0, longest + 1):
+        for side in ("src", "tgt"):
+            with (prepared / f"train.{side}").open("a") as lines:
+                lines.write(f"{'a ' * words}b\n" * 500 * bool(words))
+        planner = Planner(prepared, HOUR, overrides, device="cpu")
+        plans.append(planner.plan())
+        sentences.append(planner.describe(plans[-1]))
+    assert plans[0] == plans[1] and sentences[0] == sentences[1]
+
+
 def test_an_old_name_of_a_setting_is_warned_of_once(
     prepared: Path, machine: list[Config], caplog: pytest.LogCaptureFixture
 ) -> None:
