@@ -28,6 +28,9 @@ log = logging.getLogger("nmtkit")
 MAX_REPORTED = 5
 """Number of lines of each kind that are named; of more only the number is."""
 
+EMPTY_SIDE = "one side is empty, so the pair is left out; write both, or remove it"
+"""What is wrong with a pair that has nothing to learn from."""
+
 
 @dataclass(frozen=True)
 class Pair:
@@ -58,6 +61,11 @@ class Correction:
         """Tokens of the longer side, without `</s>`."""
         return max(len(self.src), len(self.tgt)) - 1
 
+    @property
+    def lacks_tokens(self) -> bool:
+        """Return whether a side has nothing but `</s>`; a tag is a token."""
+        return min(len(self.src), len(self.tgt)) == 1
+
 
 def read_pairs(files: Sequence[Source], languages: tuple[str, str]) -> list[Pair]:
     """Read the pairs of a bitext, without those that have an empty side, which are reported.
@@ -71,7 +79,7 @@ def read_pairs(files: Sequence[Source], languages: tuple[str, str]) -> list[Pair
     for pair in _all_pairs(files, languages):
         full = pair.src.strip() and pair.tgt.strip()
         (pairs if full else empty).append(pair)
-    _report(empty, "one side is empty, so the pair is left out; write both, or remove it")
+    _report(empty, EMPTY_SIDE)
     return pairs
 
 
@@ -90,23 +98,26 @@ def usable_corrections(
 ) -> list[Correction]:
     """Return the corrections that a model can be trained on; report the others by file and line.
 
-    A pair is left out if it is too long, or if a later one corrects the same source.
+    A pair is left out if it is too long, if a side has no tokens, as it is of characters that are
+    left out, or if a later pair corrects the same source.
 
     :param tag: word to put before each source, one of the model's tags; "" for none.
     :param files: for messages.
     :raises DataError: none is left.
     """
     name = ", ".join(map(str, files))
-    if not pairs:
-        raise DataError(f"{name}: no corrections; give pairs of a source and its translation")
     limit = model.config.data.max_length
     latest = {_words(pair.src): pair for pair in pairs}
     corrections = [_correction(pair, model, tag) for pair in latest.values()]
     replaced = [pair for pair in pairs if _words(latest[_words(pair.src)].tgt) != _words(pair.tgt)]
     _report(replaced, "a later line has another translation of the same source, which counts")
+    _report([item.pair for item in corrections if item.lacks_tokens], EMPTY_SIDE)
+    corrections = [item for item in corrections if not item.lacks_tokens]
+    if not corrections:
+        raise DataError(f"{name}: no corrections; give pairs of a source and its translation")
     too_long = [item.pair for item in corrections if item.length > limit]
     _report(too_long, f"more than {limit} tokens, the model's data.max_length; left out")
-    corrections = [item for item in corrections if 0 < item.length <= limit]
+    corrections = [item for item in corrections if item.length <= limit]
     if not corrections:
         raise DataError(
             f"{name}: all corrections are longer than {limit} tokens, the data.max_length that the"

@@ -6,7 +6,9 @@ import logging
 import pytest
 
 from nmtkit.errors import DataError
+from nmtkit.text.pipeline import TextPipeline
 from nmtkit.training.adaptation.corrections import (
+    EMPTY_SIDE,
     Pair,
     corpus_of,
     read_pairs,
@@ -46,6 +48,21 @@ def test_an_empty_side_is_reported_by_file_and_line(tmp_path, caplog):
     assert [record.message.partition(": ")[0] for record in caplog.records] == [
         f"{tmp_path / 'a.tsv'}:{line}" for line in (2, 3)
     ]
+
+
+def test_a_side_of_characters_that_are_left_out_is_empty(model, caplog):
+    """A model learned from it to translate the source by nothing."""
+    text = dataclasses.replace(model.config.text, tokenized=False)
+    sides = TextPipeline("en", text, None, reads_source=True), TextPipeline("fr", text, None)
+    model = dataclasses.replace(model, src_text=sides[0], tgt_text=sides[1])
+    pairs = pairs_of(("a", "\x01"), ("b", "v"), ("\x01", "w"), ("\x01\x02", "\x01"))
+    found = usable_corrections(pairs, model, "", ["c.tsv"])
+    assert [item.pair.src for item in found] == ["b"]
+    assert [record.message for record in caplog.records] == [
+        f"c.tsv:{line}: {EMPTY_SIDE}" for line in (1, 3, 4)
+    ]
+    with pytest.raises(DataError, match="no corrections"):
+        usable_corrections(pairs[:1], model, "", ["c.tsv"])
 
 
 def test_ids_end_with_the_end_of_sentence(model):
