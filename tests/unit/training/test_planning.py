@@ -9,6 +9,8 @@ import pytest
 import torch
 
 from nmtkit.config import Config
+from nmtkit.config_io import recipe_table
+from nmtkit.errors import ConfigError
 from nmtkit.models import precision
 from nmtkit.models.precision import multiplies_bfloat16
 from nmtkit.training import planning
@@ -251,6 +253,16 @@ def test_pairs_that_are_too_long_change_no_plan(
         plans.append(planner.plan())
         sentences.append(planner.describe(plans[-1]))
     assert plans[0] == plans[1] and sentences[0] == sentences[1]
+
+
+@pytest.mark.parametrize("recipe", ["rnnenc-30", "cslm", "grconv", "seq2seq-lstm"])
+def test_a_plan_of_another_model_names_the_recipes_of_that(
+    prepared: Path, machine: list[Config], recipe: str
+) -> None:
+    """The message named a setting of RNNsearch alone, which the user had not given."""
+    override = f"model.type={recipe_table(recipe)['model']['type']}"
+    with pytest.raises(ConfigError, match=f"--set {override}: .*: --recipe .*{recipe}"):
+        Planner(prepared, HOUR, [override], device="cpu")
 
 
 def test_an_old_name_of_a_setting_is_warned_of_once(
