@@ -76,8 +76,10 @@ def corpus_figures(
     :param max_length: tokens of the longest sentences that are trained on.
     """
     src, tgt = vocabularies
-    used = map(int, corpus_size(corpus, max_length))
-    return CorpusFigures(*used, len(src), len(tgt), len(dev.tgt.ids))
+    pairs, *tokens = corpus_size(corpus, max_length)
+    src_tokens, tgt_tokens = map(int, tokens)
+    sizes = len(src), len(tgt)
+    return CorpusFigures(int(pairs), src_tokens, tgt_tokens, *sizes, len(dev.tgt.ids))
 
 
 class Planner:
