@@ -62,7 +62,7 @@ from nmtkit.cli.startup import configure_threads, importing
         default=0.3,
         metavar="X",
         common=True,
-        help="Largest loss of BLEU, in points; of chrF where no reference has four words.",
+        help="Largest loss of BLEU, in points. It is chrF where no reference has four words.",
     ),
 )
 @group(HARDWARE, threads_option, batch_size_option)
