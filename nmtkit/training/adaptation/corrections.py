@@ -19,7 +19,7 @@ from nmtkit.io.inputs import Source
 from nmtkit.io.lines import decode_line
 from nmtkit.model_folder import LoadedModel
 from nmtkit.special_symbols import EOS, UNK
-from nmtkit.text.masked_pairs import pair_tokens
+from nmtkit.text.masked_pairs import pair_tokens, translated_names
 from nmtkit.text.subword.bpe_dropout import Sentences
 from nmtkit.text.vocabulary import Vocabulary
 
@@ -30,6 +30,13 @@ MAX_REPORTED = 5
 
 EMPTY_SIDE = "one side is empty, so the pair is left out; write both, or remove it"
 """What is wrong with a pair that has nothing to learn from."""
+
+CHANGED_NAME = (
+    "a name or number of the source is not in the translation; the model copies such words without"
+    " reading them, so it cannot learn this for one of them alone; use a glossary: 'nmtkit"
+    " translate --terms'"
+)
+"""What is wrong with a pair whose translation lacks a name for which a placeholder stands."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +132,13 @@ def usable_corrections(
         )
     unknown = [item.pair for item in corrections if UNK in item.tgt]
     _report(unknown, "has characters or words that the model cannot write; it cannot come out")
+    pipelines = model.src_text, model.tgt_text
+    changed = [
+        item.pair
+        for item in corrections
+        if translated_names(pipelines, item.pair.src, item.pair.tgt)
+    ]
+    _report(changed, CHANGED_NAME)
     return corrections
 
 

@@ -6,8 +6,10 @@ import logging
 import pytest
 
 from nmtkit.errors import DataError
+from nmtkit.text.names import PLACEHOLDERS, NameCounts, Names
 from nmtkit.text.pipeline import TextPipeline
 from nmtkit.training.adaptation.corrections import (
+    CHANGED_NAME,
     EMPTY_SIDE,
     Pair,
     corpus_of,
@@ -63,6 +65,17 @@ def test_a_side_of_characters_that_are_left_out_is_empty(model, caplog):
     ]
     with pytest.raises(DataError, match="no corrections"):
         usable_corrections(pairs[:1], model, "", ["c.tsv"])
+
+
+def test_a_name_that_is_not_copied_is_reported(make_model, caplog):
+    """The model does not read it, so that all names would be translated by that of another."""
+    names = Names.learn(NameCounts.empty())
+    model = make_model(
+        1, " ".join(["a", *PLACEHOLDERS]), " ".join(["v", *PLACEHOLDERS]), names=names
+    )
+    pairs = pairs_of(("a Zyx", "v Zyx"), ("a Xyz", "v v"), ("a", "v"))
+    assert len(usable_corrections(pairs, model, "", ["c.tsv"])) == 3
+    assert [record.message for record in caplog.records] == [f"c.tsv:2: {CHANGED_NAME}"]
 
 
 def test_ids_end_with_the_end_of_sentence(model):
