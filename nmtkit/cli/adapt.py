@@ -96,7 +96,7 @@ if TYPE_CHECKING:
         default=1.0,
         common=True,
         help="Largest loss on a guard. If it is larger, nothing is written. It is chrF where spaces"
-        " do not separate words.",
+        " do not separate words, or no line has four words.",
     ),
     option(
         "--seed",

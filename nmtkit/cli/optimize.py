@@ -62,7 +62,7 @@ from nmtkit.cli.startup import configure_threads, importing
         default=0.3,
         metavar="X",
         common=True,
-        help="Largest loss of BLEU, in points.",
+        help="Largest loss of BLEU, in points. It is chrF where no reference has four words.",
     ),
 )
 @group(HARDWARE, threads_option, batch_size_option)
@@ -104,10 +104,11 @@ def command(
             from nmtkit.training.optimize import optimize
 
         record = optimize(model, train, dev, max_pairs, max_loss, batch_size, params)
-        result = f"{record.fast_bleu:.2f} with {record.contents}"
+        metric, plain, fast = record.figures
+        result = f"{fast:.2f} with {record.contents}"
         if record.speed:
             result += f", {record.speed:.1f} times as fast"
         if not record.contents:
             result = "nothing is faster on this machine"
-        text = f"dev BLEU {record.bleu:.2f}; {result}"
-        figures.write((json.dumps(vars(record)) if as_json else text) + "\n")
+        text = f"dev {metric} {plain:.2f}; {result}"
+        figures.write((json.dumps(record.as_dict()) if as_json else text) + "\n")

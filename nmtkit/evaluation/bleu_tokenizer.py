@@ -16,7 +16,7 @@ import contextlib
 import importlib
 import importlib.util
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from nmtkit.errors import ConfigError
@@ -64,6 +64,13 @@ class BleuTokenizer:
     name: str = DEFAULT
     spaced: bool = True
     note: str = ""
+
+    def has_four_words(self, references: Iterable[str]) -> bool:
+        """Return whether a reference has the four words without which BLEU is always 0.
+
+        It has enough in a language without spaces, whose words are about characters.
+        """
+        return not self.spaced or any(len(line.split()) >= 4 for line in references)
 
 
 def choose_tokenizer(language: str | None, name: str = "auto") -> BleuTokenizer:

@@ -42,6 +42,7 @@ class FastRecord:
     pairs: pairs of the dev set. bleu, fast_bleu: BLEU in percent without and with what is used.
     speed: time without it over time with it, on the machine and the dev set of the check; 0 if that
     took too short a time.
+    chrf, fast_chrf: chrF in percent, if no reference has the four words that BLEU needs; else None.
     """
 
     parameters: str
@@ -51,6 +52,19 @@ class FastRecord:
     bleu: float
     fast_bleu: float
     speed: float
+    chrf: float | None = None
+    fast_chrf: float | None = None
+
+    @property
+    def figures(self) -> tuple[str, float, float]:
+        """The metric that was compared, and its values without and with what is used."""
+        if self.chrf is None or self.fast_chrf is None:
+            return "BLEU", self.bleu, self.fast_bleu
+        return "chrF", self.chrf, self.fast_chrf
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields that have a value, for JSON."""
+        return {name: value for name, value in vars(self).items() if value is not None}
 
     @property
     def contents(self) -> str:
@@ -129,7 +143,7 @@ def write_fast_record(folder: Path, record: FastRecord) -> None:
 
 
 def _text_of(record: FastRecord) -> str:
-    table = with_checksum({"format": FORMAT, **vars(record)})
+    table = with_checksum({"format": FORMAT, **record.as_dict()})
     return json.dumps(table, indent=2) + "\n"
 
 
@@ -147,7 +161,8 @@ def _record_of(table: Mapping[str, Any]) -> FastRecord:
 
     :raises ValueError: a value is missing, or not of the right type.
     """
-    types = FastRecord.__annotations__
+    optional = {name: float for name in ("chrf", "fast_chrf") if name in table}
+    types = FastRecord.__annotations__ | {"chrf": type(None), "fast_chrf": type(None)} | optional
     values: dict[str, Any] = {name: table.get(name) for name in types}
     for name, value in values.items():
         if type(value) is not types[name]:

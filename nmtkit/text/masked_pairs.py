@@ -38,13 +38,29 @@ def pair_tokens(
 
     :param pipelines: of source and target.
     """
-    src, tgt = pipelines[0].readable_pair(src, tgt)
-    words = pipelines[0].words(src), pipelines[1].words(tgt)
-    masked = mask_pair(pipelines, *words, training=False)
+    masked = mask_pair(pipelines, *_words(pipelines, src, tgt), training=False)
     src_pieces, tgt_pieces = (
         pipeline.pieces(text) for pipeline, text in zip(pipelines, masked, strict=True)
     )
     return _split(src_pieces), _split(tgt_pieces)
+
+
+def translated_names(pipelines: tuple[TextPipeline, TextPipeline], src: str, tgt: str) -> list[str]:
+    """Return the names of a raw source that a translator does not read, but the target lacks.
+
+    A model cannot learn how they are translated: the placeholder also stands for other names.
+
+    :param pipelines: of source and target.
+    """
+    words = _words(pipelines, src, tgt)
+    written = set(words[1].split(" "))
+    return [name for name in pipelines[0].names_in(words[0]) if name not in written]
+
+
+def _words(pipelines: tuple[TextPipeline, TextPipeline], src: str, tgt: str) -> tuple[str, str]:
+    """Return the words of a raw sentence pair, separated by blanks."""
+    src, tgt = pipelines[0].readable_pair(src, tgt)
+    return pipelines[0].words(src), pipelines[1].words(tgt)
 
 
 def _split(pieces: str) -> list[str]:

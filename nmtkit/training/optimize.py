@@ -3,7 +3,8 @@
 The lexical table of candidates (Jean et al. 2015) counts links over the training text, which are
 learned from all its pairs with the model's attention. With it, with 8-bit products, and with both,
 the dev set is translated again. What loses more BLEU than allowed is not used; of the rest, what
-takes the least processor time. A dev set that takes too short a time says nothing of it.
+takes the least processor time. A dev set that takes too short a time says nothing of it. Where no
+reference has four words, so that BLEU would be 0 whatever is lost, the loss is one of chrF.
 """
 
 import logging
@@ -35,7 +36,7 @@ MAX_PAIRS = 100_000
 """Default number of training pairs whose links are counted, evenly spaced."""
 
 MAX_LOSS = 0.3
-"""Default for the largest loss of BLEU in percent."""
+"""Default for the largest loss of BLEU, or chrF, in percent."""
 
 MAX_CHARACTERS = 1000
 """Longest line of a pair that is aligned; longer ones take much memory and link badly."""
@@ -68,10 +69,24 @@ WAYS = (
 
 
 class TimedTranslation(NamedTuple):
-    """A translation of the dev set: BLEU in percent, and seconds of the processor."""
+    """A translation of the dev set.
+
+    bleu: in percent. seconds: of the processor. chrf: in percent, if BLEU says nothing.
+    """
 
     bleu: float
     seconds: float
+    chrf: float | None = None
+
+    @property
+    def score(self) -> float:
+        """The figure that must not fall, in percent."""
+        return self.bleu if self.chrf is None else self.chrf
+
+    @property
+    def metric(self) -> str:
+        """The title of that figure."""
+        return "BLEU" if self.chrf is None else "chrF"
 
 
 def optimize(
@@ -88,7 +103,8 @@ def optimize(
     :param train: source and target file of the training text, raw, or similar text.
     :param dev: source and target file of the validation set, raw.
     :param max_pairs: largest number of training pairs, evenly spaced, whose links are counted.
-    :param max_loss: largest loss of BLEU in percent, sacreBLEU's on the dev set.
+    :param max_loss: largest loss of BLEU in percent, sacreBLEU's on the dev set; of chrF where no
+        reference has four words.
     :param params: which parameters: "best", "last", or a file; those that will translate.
     :raises ModelError: every way loses more than `max_loss`; or the model has no attention.
     :raises DataError: a file cannot be read, files differ in length, the dev set is empty, or
@@ -111,11 +127,12 @@ def optimize(
         found = {}
         for way in (PLAIN, *_usable_ways()):
             found[way] = new = _translate_dev(way, ensemble, lexicon, batch_size, pairs)
-            log.info("%s: with %s: dev BLEU %.2f in %.1f s", folder, way.name, *new)
+            figures = new.metric, new.score, new.seconds
+            log.info("%s: with %s: dev %s %.2f in %.1f s", folder, way.name, *figures)
         best = _fastest(found, max_loss)
         if best is None:
             raise ModelError(
-                f"{folder}: every way to translate faster loses more than {max_loss} BLEU;"
+                f"{folder}: every way to translate faster loses more than {max_loss} {new.metric};"
                 " give --train the model's training text, or a higher --max-loss"
             )
         record = _record_of(found, best, checksum, table, len(pairs))
@@ -135,7 +152,8 @@ def _record_of(
     plain, fast = found[PLAIN], found[best]
     sha256 = regular_file_sha256(table) if best.candidates else ""
     speed = round(plain.seconds / fast.seconds, 2) if plain.seconds >= MIN_SECONDS else 0.0
-    return FastRecord(checksum, sha256, best.quantize, pairs, plain.bleu, fast.bleu, speed)
+    figures = plain.bleu, fast.bleu, speed, plain.chrf, fast.chrf
+    return FastRecord(checksum, sha256, best.quantize, pairs, *figures)
 
 
 def _usable_ways() -> list[Way]:
@@ -152,7 +170,7 @@ def _fastest(translations: Mapping[Way, TimedTranslation], max_loss: float) -> W
     good = [
         way
         for way, translation in translations.items()
-        if way != PLAIN and plain.bleu - translation.bleu <= max_loss
+        if way != PLAIN and plain.score - translation.score <= max_loss
     ]
     if not good or plain.seconds < MIN_SECONDS:
         return good[0] if good else None
@@ -211,7 +229,7 @@ def _translate_dev(
     batch_size: int,
     pairs: Sequence[tuple[str, ...]],
 ) -> TimedTranslation:
-    """Translate the dev set in a way, for sacreBLEU's BLEU and the time."""
+    """Translate the dev set in a way, for sacreBLEU's figures and the time."""
     translator = Translator(ensemble, batch_size=batch_size, quantize=way.quantize)
     translator = translator.with_candidates(lexicon if way.candidates else None)
     sources = [src for src, _ in pairs]
@@ -224,8 +242,9 @@ def _translate_dev(
     hypotheses = [best[0].text for best in results]
     references = [tgt for _, tgt in pairs]
     tokenizer = choose_tokenizer(ensemble.first.config.text.tgt_language)
-    (score,) = evaluate(hypotheses, references, metrics=["sacrebleu"], tokenizer=tokenizer)
-    return TimedTranslation(score.value, seconds)
+    metrics = ["sacrebleu"] if tokenizer.has_four_words(references) else ["sacrebleu", "chrf"]
+    bleu, *chrf = evaluate(hypotheses, references, metrics=metrics, tokenizer=tokenizer)
+    return TimedTranslation(bleu.value, seconds, chrf[0].value if chrf else None)
 
 
 def processor_seconds() -> float:

@@ -1,6 +1,5 @@
 """Making the plan of a training: figures of its corpus, the speed of this machine, the settings."""
 
-import itertools
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,8 +7,8 @@ from pathlib import Path
 from nmtkit.config import Config, parse_config
 from nmtkit.config_io import Table, merge_tables, recipe_table
 from nmtkit.data.corpus import Corpus
+from nmtkit.data.corpus_size import corpus_size
 from nmtkit.data.manifest import corpus_segments, read_manifest
-from nmtkit.data.sampling import Segment
 from nmtkit.durations import format_duration
 from nmtkit.errors import counted
 from nmtkit.model_folder import find_device
@@ -22,6 +21,7 @@ from nmtkit.training.plan import (
     FILLED,
     LARGE_ACCELERATOR_BATCH,
     LARGE_BATCH,
+    MAX_LENGTH,
     BatchLimits,
     CorpusFigures,
     Plan,
@@ -69,25 +69,17 @@ MAX_SECONDS_TO_MEASURE = 1.0
 
 
 def corpus_figures(
-    corpus: Corpus, dev: Corpus, vocabularies: tuple[Vocabulary, Vocabulary]
+    corpus: Corpus, dev: Corpus, vocabularies: tuple[Vocabulary, Vocabulary], max_length: int
 ) -> CorpusFigures:
-    """Return the figures of the training data that plans need."""
-    src, tgt = vocabularies
-    tokens = len(corpus.src.ids), len(corpus.tgt.ids)
-    return CorpusFigures(len(corpus), *tokens, len(src), len(tgt), len(dev.tgt.ids))
+    """Return the figures of the training data that plans need.
 
-
-def epoch_tokens(corpus: Corpus, segments: Sequence[Segment]) -> float:
-    """Return the target tokens of an epoch.
-
-    :param segments: pairs and weight of each corpus; empty if all weights are 1.
+    :param max_length: tokens of the longest sentences that are trained on.
     """
-    if not segments:
-        return len(corpus.tgt.ids)
-    ends = itertools.accumulate((pairs for pairs, _ in segments), initial=0)
-    offsets = [int(corpus.tgt.offsets[end : end + 1][0]) for end in ends]
-    parts = zip(segments, itertools.pairwise(offsets), strict=True)
-    return sum(weight * (stop - start) for (_, weight), (start, stop) in parts)
+    src, tgt = vocabularies
+    pairs, *tokens = corpus_size(corpus, max_length)
+    src_tokens, tgt_tokens = map(int, tokens)
+    sizes = len(src), len(tgt)
+    return CorpusFigures(int(pairs), src_tokens, tgt_tokens, *sizes, len(dev.tgt.ids))
 
 
 class Planner:
@@ -115,10 +107,11 @@ class Planner:
         dev = Corpus.open(prepared, "dev", (src, tgt), sides)
         self._device = find_device(device)
         self._has_graphs = self._device.type == "cuda" and config.training.cuda_graphs
-        figures = corpus_figures(self._corpus, dev, (src, tgt))
+        max_length = self._overrides.get("data", {}).get("max_length", MAX_LENGTH)
+        figures = corpus_figures(self._corpus, dev, (src, tgt), max_length)
         self.figures = figures._replace(draws_words=not self._has_graphs)
         segments = corpus_segments(read_manifest(prepared), prepared)
-        self._epoch_tokens = epoch_tokens(self._corpus, segments)
+        self._epoch_tokens = corpus_size(self._corpus, max_length, segments).tgt_tokens
         self._turns = TURNS_WITH_GRAPHS if self._has_graphs else TURNS
         self._limits = self._batch_limits(config)
         self.bfloat16_speed: SpeedModel | None = None

@@ -8,6 +8,8 @@ from typing import NamedTuple
 from nmtkit.config import Config
 from nmtkit.config_io import recipe_names
 from nmtkit.data.corpus import Corpus
+from nmtkit.data.corpus_size import CorpusSize, corpus_size
+from nmtkit.data.manifest import corpus_segments, read_manifest
 from nmtkit.durations import format_duration
 from nmtkit.errors import is_out_of_memory
 from nmtkit.model_folder import find_device
@@ -23,16 +25,18 @@ MEASURED_TOKENS = 400
 class RecipeTime(NamedTuple):
     """Time that the updates of a recipe take.
 
-    seconds: None if its model does not fit into memory.
+    seconds: None if it cannot train here.
     limit: what takes this time, such as "288,000 updates".
+    problem: why it cannot train.
     """
 
     recipe: str
     seconds: float | None
     limit: str
+    problem: str = ""
 
     def __str__(self) -> str:
-        time = "too little memory" if self.seconds is None else format_duration(self.seconds)
+        time = self.problem if self.seconds is None else format_duration(self.seconds)
         return f"{self.recipe}\t{time}\t{self.limit}"
 
 
@@ -54,7 +58,12 @@ def _recipe_time(name: str, config: Config, prepared: Path, device: str) -> Reci
     """Measure some updates of a recipe."""
     src, tgt = shortlists(prepared, config.data)
     corpus = Corpus.open(prepared, "train", (src, tgt), config.data.sides)
-    tokens, limit = _training_tokens(config, len(corpus), len(corpus.tgt.ids))
+    segments = corpus_segments(read_manifest(prepared), prepared)
+    epoch = corpus_size(corpus, config.data.max_length, segments)
+    tokens, limit = _training_tokens(config, epoch)
+    if not epoch.pairs:
+        problem = f"no pair has at most {config.data.max_length} tokens a side"
+        return RecipeTime(name, None, limit, problem)
     data = dataclasses.replace(config.data, batch_size=MEASURED_TOKENS, batch_unit="tokens")
     measured = dataclasses.replace(config, data=data)
     try:
@@ -62,20 +71,20 @@ def _recipe_time(name: str, config: Config, prepared: Path, device: str) -> Reci
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
             raise
-        return RecipeTime(name, None, limit)
+        return RecipeTime(name, None, limit, "too little memory")
     return RecipeTime(name, tokens / speed.tokens_per_second, limit)
 
 
-def _training_tokens(config: Config, pairs: int, tokens: int) -> tuple[float, str]:
+def _training_tokens(config: Config, epoch: CorpusSize) -> tuple[float, str]:
     """Return the target tokens that a training takes in, and what its limit is.
 
-    :param pairs, tokens: of the training data.
+    :param epoch: what an epoch uses. No batch has more.
     """
-    training, data = config.training, config.data
+    training, data, tokens = config.training, config.data, epoch.tgt_tokens
     if training.max_updates:
-        in_batch = data.batch_size * (1.0 if data.batch_unit == "tokens" else tokens / pairs)
-        in_update = training.gradient_accumulation * in_batch
+        of_unit = 1.0 if data.batch_unit == "tokens" else tokens / max(epoch.pairs, 1)
+        in_update = training.gradient_accumulation * min(data.batch_size * of_unit, tokens)
         return training.max_updates * in_update, f"{training.max_updates:,} updates"
     if training.max_epochs:
         return training.max_epochs * tokens, f"{training.max_epochs:g} epochs"
-    return float(tokens), "an epoch; it ends when the dev set does not get better"
+    return tokens, "an epoch; it ends when the dev set does not get better"

@@ -10,6 +10,7 @@ from nmtkit.config_io import (
     merge_tables,
     parse_override,
     read_toml,
+    recipe_names,
     recipe_table,
     warn_of_old_names,
     with_base,
@@ -54,7 +55,11 @@ def make_config(
     try:
         return _checked(table, where)
     except ConfigError:
-        return _checked(table, _place_of_mistake(base, overrides, where))
+        place = _place_of_mistake(base, overrides, where)
+    try:
+        return _checked(table, place)
+    except ConfigError as error:
+        raise ConfigError(f"{error}{_remedy_for_another_model(place)}") from error
 
 
 def parse_overrides(overrides: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
@@ -91,6 +96,23 @@ def _place_of_mistake(base: dict[str, Any], overrides: Sequence[str], where: str
         else:
             break
     return place
+
+
+def _remedy_for_another_model(place: str) -> str:
+    """Return what to do if settings do not fit the type of model that an override asks for.
+
+    They are those of the recipe, also where the user has named none.
+
+    :param place: the override that is the mistake, or another place.
+    """
+    option = "--set model.type="
+    if not place.startswith(option):
+        return ""
+    asked = place.removeprefix(option).strip("\"'")
+    recipes = [name for name in recipe_names() if recipe_table(name)["model"].get("type") == asked]
+    if not recipes:
+        return ""
+    return f"; a model of this type has recipes of its own: --recipe {' or '.join(recipes)}"
 
 
 def describe_settings(

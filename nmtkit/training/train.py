@@ -362,7 +362,8 @@ def _build_trainer(
         check_lock,
         dev.checksum,
     )
-    _expect_validations(trainer, config, corpus_figures(corpus, dev, vocabularies))
+    figures = corpus_figures(corpus, dev, vocabularies, config.data.max_length)
+    _expect_validations(trainer, config, figures)
     trainer.gradient.sample_words(word_sampler(config.training, vocabularies[1]))
     term_words = TermWords.of(*vocabularies)
     return trainer, InformedStart(config.training, word_pairs, vocabularies[1], term_words)

@@ -140,12 +140,15 @@ def test_a_kill_at_any_moment_leaves_a_model_that_translates(
 
 @pytest.fixture
 def trials(monkeypatch):
-    """Return a function that sets what the ways to translate the dev set give: BLEU, seconds."""
+    """Return a function that sets what the ways to translate the dev set give: BLEU, seconds.
+
+    chrF may follow.
+    """
 
     def set_trials(*figures):
         of_way = {
-            way: TimedTranslation(float(bleu), float(seconds))
-            for way, (bleu, seconds) in zip((PLAIN, *WAYS), figures, strict=True)
+            way: TimedTranslation(*map(float, values))
+            for way, values in zip((PLAIN, *WAYS), figures, strict=True)
         }
         monkeypatch.setattr("nmtkit.training.optimize._translate_dev", lambda way, *_: of_way[way])
 
@@ -157,6 +160,32 @@ def test_too_high_a_loss_writes_nothing(optimize, folder, trials):
     result = optimize(status=1)
     assert "every way to translate faster loses more than 0.3 BLEU" in result.stderr
     assert not (folder / "lexicon.gz").exists() and not (folder / "fast.json").exists()
+
+
+def test_where_bleu_is_always_0_chrf_decides(optimize, folder, trials):
+    trials((0, 9, 80), (0, 1, 70), (0, 2, 79), (0, 3, 79.8))
+    assert optimize().stdout == "dev chrF 80.00; 79.80 with 8-bit products, 3.0 times as fast\n"
+    record = record_of(folder)
+    assert (record.chrf, record.fast_chrf, record.bleu) == (80, 79.8, 0)
+    trials((0, 9, 80), (0, 1, 70), (0, 2, 79), (0, 3, 79))
+    assert "every way to translate faster loses more than 0.3 chrF" in optimize(status=1).stderr
+    assert record_of(folder) == record
+
+
+@pytest.mark.parametrize("words", [1, 3, 4])
+def test_a_dev_set_of_short_lines_is_measured_by_chrf(nmtkit, corpus, folder, tmp_path, words):
+    """A table that has none of the words was found to be good, as BLEU was 0 before."""
+    texts = [corpus / f"train.{side}" for side in ("en", "fr")]
+    for text in texts:
+        lines = (" ".join(line.split()[:words]) for line in text.read_text().splitlines()[:20])
+        (tmp_path / text.name).write_text("".join(f"{line}\n" for line in lines))
+    dev = [tmp_path / text.name for text in texts]
+    options = ["--train", *texts, "--dev", *dev, "--max-loss", 100, "--json"]
+    record = json.loads(nmtkit("optimize", folder, *options).stdout)
+    has_bleu = any(len(line.split()) >= 4 for line in dev[1].read_text().splitlines())
+    assert has_bleu == (words == 4)
+    assert ("chrf" in record) == ("fast_chrf" in record) == (not has_bleu)
+    assert nmtkit("check", folder).stdout.endswith(" checked, no errors\n")
 
 
 @pytest.mark.parametrize(

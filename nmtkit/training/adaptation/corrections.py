@@ -19,7 +19,7 @@ from nmtkit.io.inputs import Source
 from nmtkit.io.lines import decode_line
 from nmtkit.model_folder import LoadedModel
 from nmtkit.special_symbols import EOS, UNK
-from nmtkit.text.masked_pairs import pair_tokens
+from nmtkit.text.masked_pairs import pair_tokens, translated_names
 from nmtkit.text.subword.bpe_dropout import Sentences
 from nmtkit.text.vocabulary import Vocabulary
 
@@ -27,6 +27,16 @@ log = logging.getLogger("nmtkit")
 
 MAX_REPORTED = 5
 """Number of lines of each kind that are named; of more only the number is."""
+
+EMPTY_SIDE = "one side is empty, so the pair is left out; write both, or remove it"
+"""What is wrong with a pair that has nothing to learn from."""
+
+CHANGED_NAME = (
+    "a name or number of the source is not in the translation; the model copies such words without"
+    " reading them, so it cannot learn this for one of them alone; use a glossary: 'nmtkit"
+    " translate --terms'"
+)
+"""What is wrong with a pair whose translation lacks a name for which a placeholder stands."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +68,11 @@ class Correction:
         """Tokens of the longer side, without `</s>`."""
         return max(len(self.src), len(self.tgt)) - 1
 
+    @property
+    def lacks_tokens(self) -> bool:
+        """Return whether a side has nothing but `</s>`; a tag is a token."""
+        return min(len(self.src), len(self.tgt)) == 1
+
 
 def read_pairs(files: Sequence[Source], languages: tuple[str, str]) -> list[Pair]:
     """Read the pairs of a bitext, without those that have an empty side, which are reported.
@@ -71,7 +86,7 @@ def read_pairs(files: Sequence[Source], languages: tuple[str, str]) -> list[Pair
     for pair in _all_pairs(files, languages):
         full = pair.src.strip() and pair.tgt.strip()
         (pairs if full else empty).append(pair)
-    _report(empty, "one side is empty, so the pair is left out; write both, or remove it")
+    _report(empty, EMPTY_SIDE)
     return pairs
 
 
@@ -90,23 +105,26 @@ def usable_corrections(
 ) -> list[Correction]:
     """Return the corrections that a model can be trained on; report the others by file and line.
 
-    A pair is left out if it is too long, or if a later one corrects the same source.
+    A pair is left out if it is too long, if a side has no tokens, as it is of characters that are
+    left out, or if a later pair corrects the same source.
 
     :param tag: word to put before each source, one of the model's tags; "" for none.
     :param files: for messages.
     :raises DataError: none is left.
     """
     name = ", ".join(map(str, files))
-    if not pairs:
-        raise DataError(f"{name}: no corrections; give pairs of a source and its translation")
     limit = model.config.data.max_length
     latest = {_words(pair.src): pair for pair in pairs}
     corrections = [_correction(pair, model, tag) for pair in latest.values()]
     replaced = [pair for pair in pairs if _words(latest[_words(pair.src)].tgt) != _words(pair.tgt)]
     _report(replaced, "a later line has another translation of the same source, which counts")
+    _report([item.pair for item in corrections if item.lacks_tokens], EMPTY_SIDE)
+    corrections = [item for item in corrections if not item.lacks_tokens]
+    if not corrections:
+        raise DataError(f"{name}: no corrections; give pairs of a source and its translation")
     too_long = [item.pair for item in corrections if item.length > limit]
     _report(too_long, f"more than {limit} tokens, the model's data.max_length; left out")
-    corrections = [item for item in corrections if 0 < item.length <= limit]
+    corrections = [item for item in corrections if item.length <= limit]
     if not corrections:
         raise DataError(
             f"{name}: all corrections are longer than {limit} tokens, the data.max_length that the"
@@ -114,6 +132,13 @@ def usable_corrections(
         )
     unknown = [item.pair for item in corrections if UNK in item.tgt]
     _report(unknown, "has characters or words that the model cannot write; it cannot come out")
+    pipelines = model.src_text, model.tgt_text
+    changed = [
+        item.pair
+        for item in corrections
+        if translated_names(pipelines, item.pair.src, item.pair.tgt)
+    ]
+    _report(changed, CHANGED_NAME)
     return corrections
 
 

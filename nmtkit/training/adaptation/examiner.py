@@ -163,7 +163,8 @@ class Judge:
         It is BLEU, or chrF where spaces do not separate words, or where no reference has the four
         words without which BLEU is 0 whatever the translations are.
         """
-        return "BLEU" if self._tokenizer.spaced and _has_four_words(test_set) else "chrF"
+        has_bleu = self._tokenizer.has_four_words(test_set.references)
+        return "BLEU" if self._tokenizer.spaced and has_bleu else "chrF"
 
     def score(self, test_set: TestSet, translations: Sequence[str]) -> float:
         """Return the figure of the set's metric in percent."""
@@ -179,7 +180,7 @@ class Judge:
         self, test_set: TestSet, before: Sequence[str], after: Sequence[str]
     ) -> SubsetResult:
         """Compare the translations of the old and the new model, with intervals."""
-        has_bleu = not self._tokenizer.spaced or _has_four_words(test_set)
+        has_bleu = self._tokenizer.has_four_words(test_set.references)
         config = ComparisonConfig(
             metrics=(self._bleu, "chrf") if has_bleu else ("chrf",),
             tokenizer=self._tokenizer,
@@ -187,7 +188,3 @@ class Judge:
         )
         systems = {BEFORE: before, AFTER: after}
         return compare(systems, EvaluationSet(test_set.references), config).whole
-
-
-def _has_four_words(test_set: TestSet) -> bool:
-    return any(len(line.split()) >= 4 for line in test_set.references)

@@ -207,3 +207,18 @@ def test_an_unexpected_dictionary_is_refused() -> None:
     with pytest.raises(ConfigError, match="load the tokeniser char: use the IPA dictionary; in"):
         with loading("char"):
             raise AssertionError("use the IPA\ndictionary")
+
+
+@pytest.mark.parametrize(
+    ("code", "references", "expected"),
+    [
+        ("fr", ["un deux trois", "un"], False),
+        ("fr", ["un", "un deux trois quatre"], True),
+        ("fr", [], False),
+        ("zh", ["一二"], True),
+    ],
+)
+def test_bleu_needs_a_reference_of_four_words(
+    code: str, references: list[str], expected: bool
+) -> None:
+    assert choose_tokenizer(code).has_four_words(references) == expected

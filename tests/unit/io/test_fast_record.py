@@ -32,6 +32,15 @@ def test_a_record_is_read_as_written(tmp_path, record):
     record.check_parameters(tmp_path, "0" * 64)
 
 
+@pytest.mark.parametrize("chrf", [(None, None), (80.5, 80.25)])
+def test_chrf_is_written_where_bleu_says_nothing(tmp_path, chrf):
+    record = FastRecord("0" * 64, "", True, 7, 0.0, 0.0, 2.5, *chrf)
+    write_fast_record(tmp_path, record)
+    assert read_fast_record(tmp_path) == record
+    assert ("chrf" in (tmp_path / FAST_FILE).read_text()) == (chrf[0] is not None)
+    assert record.figures == (("BLEU", 0.0, 0.0) if chrf[0] is None else ("chrF", *chrf))
+
+
 @pytest.mark.parametrize(
     ("lexicon", "quantize", "contents"),
     [
@@ -56,7 +65,15 @@ def test_other_parameters_and_tables_are_refused(tmp_path, record):
 
 
 @pytest.mark.parametrize(
-    "change", [{"bleu": 32.0}, {"format": 2}, {"quantize": 1}, {"pairs": None}, {"lexicon": 3}]
+    "change",
+    [
+        {"bleu": 32.0},
+        {"format": 2},
+        {"quantize": 1},
+        {"pairs": None},
+        {"lexicon": 3},
+        {"chrf": None},
+    ],
 )
 def test_a_changed_record_is_refused(tmp_path, record, change):
     path = tmp_path / FAST_FILE

@@ -3,7 +3,7 @@
 import pytest
 
 from nmtkit.config import TextConfig
-from nmtkit.text.masked_pairs import mask_pair, pair_tokens
+from nmtkit.text.masked_pairs import mask_pair, pair_tokens, translated_names
 from nmtkit.text.names import PLACEHOLDERS, NameCounts, Names
 from nmtkit.text.pipeline import TextPipeline
 
@@ -36,3 +36,21 @@ def test_pairs_without_names_are_words():
     plain = TextPipeline("en", TextConfig(), None), TextPipeline("fr", TextConfig(), None)
     assert pair_tokens(plain, "a cat.", " un chat.") == (["a", "cat", "."], ["un", "chat", "."])
     assert pair_tokens(plain, "", "x") == ([], ["x"])
+
+
+@pytest.mark.parametrize(
+    ("src", "tgt", "names"),
+    [
+        ("in Zyx", "à Zyks", ["Zyx"]),
+        ("in Zyx", "à Zyx", []),
+        ("in Zyx of 1234", "à Zyx , 1235", ["1234"]),
+        ("in a house", "à la maison", []),
+    ],
+)
+def test_names_that_the_target_lacks_are_those_whose_placeholders_it_lacks(
+    pipelines, src, tgt, names
+):
+    assert translated_names(pipelines, src, tgt) == names
+    tokens = pair_tokens(pipelines, src, tgt)
+    lacking = set(PLACEHOLDERS).intersection(tokens[0]).difference(tokens[1])
+    assert len(lacking) == len(names)

@@ -9,6 +9,8 @@ import pytest
 import torch
 
 from nmtkit.config import Config
+from nmtkit.config_io import recipe_table
+from nmtkit.errors import ConfigError
 from nmtkit.models import precision
 from nmtkit.models.precision import multiplies_bfloat16
 from nmtkit.training import planning
@@ -235,6 +237,32 @@ def test_the_weights_of_corpora_count_in_the_number_of_epochs(
     (prepared / "manifest.json").write_text(manifest)
     planner = Planner(prepared, HOUR, device="cpu")
     assert f", {plan.tokens / 4500:.1f} epochs;" in planner.describe(planner.plan())[1]
+
+
+@pytest.mark.parametrize(("overrides", "longest"), [([], 150), (["data.max_length=30"], 30)])
+def test_pairs_that_are_too_long_change_no_plan(
+    prepared: Path, machine: list[Config], overrides: list[str], longest: int
+) -> None:
+    """They counted in the size of the corpus, so that there seemed to be fewer epochs."""
+    plans, sentences = [], []
+    for words in (0, longest + 1):
+        for side in ("src", "tgt"):
+            with (prepared / f"train.{side}").open("a") as lines:
+                lines.write(f"{'a ' * words}b\n" * 500 * bool(words))
+        planner = Planner(prepared, HOUR, overrides, device="cpu")
+        plans.append(planner.plan())
+        sentences.append(planner.describe(plans[-1]))
+    assert plans[0] == plans[1] and sentences[0] == sentences[1]
+
+
+@pytest.mark.parametrize("recipe", ["rnnenc-30", "cslm", "grconv", "seq2seq-lstm"])
+def test_a_plan_of_another_model_names_the_recipes_of_that(
+    prepared: Path, machine: list[Config], recipe: str
+) -> None:
+    """The message named a setting of RNNsearch alone, which the user had not given."""
+    override = f"model.type={recipe_table(recipe)['model']['type']}"
+    with pytest.raises(ConfigError, match=f"--set {override}: .*: --recipe .*{recipe}"):
+        Planner(prepared, HOUR, [override], device="cpu")
 
 
 def test_an_old_name_of_a_setting_is_warned_of_once(

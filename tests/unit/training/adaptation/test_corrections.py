@@ -6,7 +6,11 @@ import logging
 import pytest
 
 from nmtkit.errors import DataError
+from nmtkit.text.names import PLACEHOLDERS, NameCounts, Names
+from nmtkit.text.pipeline import TextPipeline
 from nmtkit.training.adaptation.corrections import (
+    CHANGED_NAME,
+    EMPTY_SIDE,
     Pair,
     corpus_of,
     read_pairs,
@@ -46,6 +50,32 @@ def test_an_empty_side_is_reported_by_file_and_line(tmp_path, caplog):
     assert [record.message.partition(": ")[0] for record in caplog.records] == [
         f"{tmp_path / 'a.tsv'}:{line}" for line in (2, 3)
     ]
+
+
+def test_a_side_of_characters_that_are_left_out_is_empty(model, caplog):
+    """A model learned from it to translate the source by nothing."""
+    text = dataclasses.replace(model.config.text, tokenized=False)
+    sides = TextPipeline("en", text, None, reads_source=True), TextPipeline("fr", text, None)
+    model = dataclasses.replace(model, src_text=sides[0], tgt_text=sides[1])
+    pairs = pairs_of(("a", "\x01"), ("b", "v"), ("\x01", "w"), ("\x01\x02", "\x01"))
+    found = usable_corrections(pairs, model, "", ["c.tsv"])
+    assert [item.pair.src for item in found] == ["b"]
+    assert [record.message for record in caplog.records] == [
+        f"c.tsv:{line}: {EMPTY_SIDE}" for line in (1, 3, 4)
+    ]
+    with pytest.raises(DataError, match="no corrections"):
+        usable_corrections(pairs[:1], model, "", ["c.tsv"])
+
+
+def test_a_name_that_is_not_copied_is_reported(make_model, caplog):
+    """The model does not read it, so that all names would be translated by that of another."""
+    names = Names.learn(NameCounts.empty())
+    model = make_model(
+        1, " ".join(["a", *PLACEHOLDERS]), " ".join(["v", *PLACEHOLDERS]), names=names
+    )
+    pairs = pairs_of(("a Zyx", "v Zyx"), ("a Xyz", "v v"), ("a", "v"))
+    assert len(usable_corrections(pairs, model, "", ["c.tsv"])) == 3
+    assert [record.message for record in caplog.records] == [f"c.tsv:2: {CHANGED_NAME}"]
 
 
 def test_ids_end_with_the_end_of_sentence(model):
