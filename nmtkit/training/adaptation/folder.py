@@ -12,7 +12,7 @@ from nmtkit.io.atomic_folder import check_can_make, is_free, output_folder
 from nmtkit.io.parameters import Parameters, save_parameters, tensors_sha256
 from nmtkit.model_folder import BEST_PARAMETERS, LoadedModel
 from nmtkit.new_model_folder import prepared_files, write_model_files
-from nmtkit.training.adaptation.replay import REPLAY_KEY, Replay
+from nmtkit.training.adaptation.replay import REPLAY_KEY, Replay, recorded_path
 from nmtkit.training.adaptation.report import AdaptationReport
 from nmtkit.training.folder_lock import is_locked
 from nmtkit.training.provenance import ADAPTATION_KEY, INITIAL_KEY, provenance_of, read_provenance
@@ -98,8 +98,9 @@ def adapted_provenance(
         checksums |= {f"train.{side}": part.checksum for side, part in corpus}
     provenance = provenance_of(command, manifest, checksums, model.device.type, initial)
     assert INITIAL_KEY in provenance
-    if replay is not None:
-        provenance[REPLAY_KEY] = str(replay.folder.resolve())
+    data = recorded_path(before) if replay is None else replay.folder.resolve()
+    if data is not None:
+        provenance[REPLAY_KEY] = str(data)
     figures = report.as_dict()
     del figures["seconds"]  # the same command is to write the same file
     return {**provenance, ADAPTATION_KEY: figures}

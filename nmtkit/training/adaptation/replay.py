@@ -7,8 +7,10 @@ checksums of the files that were read there. The data is used only if it is stil
 import dataclasses
 import logging
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -129,22 +131,24 @@ def recorded_data(model_folder: Path) -> Path | None:
     A relative path is tried from here, and from the folder around the model's.
     """
     provenance = read_provenance(model_folder)
-    if provenance is None:
-        return None
-    recorded = provenance.get(REPLAY_KEY)
-    try:
-        words = shlex.split(provenance["command"])
-    except ValueError:  # a quotation mark without its pair
-        return None
-    if isinstance(recorded, str):
-        path = Path(recorded)
-    elif words[:2] == ["nmtkit", "train"] and len(words) > 2:
-        path = Path(words[2])
-    else:
+    path = None if provenance is None else recorded_path(provenance)
+    if provenance is None or path is None:
         return None
     checksums = {n: s for n, s in provenance["data"].items() if n.startswith("train.")}
     places = dict.fromkeys([path, model_folder.resolve().parent / path])
     return next((place for place in places if _has(place, checksums)), None)
+
+
+def recorded_path(provenance: Mapping[str, Any]) -> Path | None:
+    """Return the prepared folder of a model's training as its provenance names it, there or not."""
+    recorded = provenance.get(REPLAY_KEY)
+    if isinstance(recorded, str):
+        return Path(recorded)
+    try:
+        words = shlex.split(provenance.get("command", ""))
+    except ValueError:  # a quotation mark without its pair
+        return None
+    return Path(words[2]) if words[:2] == ["nmtkit", "train"] and len(words) > 2 else None
 
 
 def _has(folder: Path, checksums: dict[str, str]) -> bool:

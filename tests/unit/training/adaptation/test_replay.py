@@ -57,6 +57,19 @@ def test_an_adapted_model_names_the_data_of_the_first(folders):
     assert recorded_data(folder) == data
 
 
+def test_data_that_was_away_at_an_adaptation_is_found_at_the_next(folders):
+    data, folder = folders
+    shutil.move(data, data.with_name("away"))
+    model = load_model(folder, "cpu")
+    assert find_replay(folder, model) is None
+    report = AdaptationReport(1, None, None, (), None, 5, 1.0, 2.0)
+    origin = adapted_provenance(folder, "nmtkit adapt", {}, model, None, report, {})
+    shutil.move(data.with_name("away"), data)
+    (folder / "origin.json").write_text(json.dumps(origin))
+    (folder / "SHA256SUMS").unlink()
+    assert recorded_data(folder) == data
+
+
 def test_other_data_that_was_replayed_is_found_again(folders, tmp_path):
     _, folder = folders
     other, model = prepare(tmp_path / "other", shift=1), load_model(folder, "cpu")
