@@ -30,6 +30,9 @@ FORMAT = 1
 MAX_FAST_BYTES = {FAST_FILE: MIB, LEXICON_FILE: 256 * MIB}
 """Maximum sizes of these files."""
 
+OPTIONAL = ("chrf", "fast_chrf")
+"""Fields of a record that may be absent."""
+
 REMEDY = "run 'nmtkit optimize' again"
 
 
@@ -57,7 +60,7 @@ class FastRecord:
 
     @property
     def figures(self) -> tuple[str, float, float]:
-        """The metric that was compared, and its values without and with what is used."""
+        """Return the metric that was compared, and its values without and with what is used."""
         if self.chrf is None or self.fast_chrf is None:
             return "BLEU", self.bleu, self.fast_bleu
         return "chrF", self.chrf, self.fast_chrf
@@ -161,9 +164,9 @@ def _record_of(table: Mapping[str, Any]) -> FastRecord:
 
     :raises ValueError: a value is missing, or not of the right type.
     """
-    optional = {name: float for name in ("chrf", "fast_chrf") if name in table}
-    types = FastRecord.__annotations__ | {"chrf": type(None), "fast_chrf": type(None)} | optional
-    values: dict[str, Any] = {name: table.get(name) for name in types}
+    types = FastRecord.__annotations__ | dict.fromkeys(OPTIONAL, float)
+    names = [name for name in types if name in table or name not in OPTIONAL]
+    values: dict[str, Any] = {name: table.get(name) for name in names}
     for name, value in values.items():
         if type(value) is not types[name]:
             raise ValueError(f"{name} is missing, or not of the right type")

@@ -111,7 +111,9 @@ class Planner:
         figures = corpus_figures(self._corpus, dev, (src, tgt), max_length)
         self.figures = figures._replace(draws_words=not self._has_graphs)
         segments = corpus_segments(read_manifest(prepared), prepared)
-        self._epoch_tokens = corpus_size(self._corpus, max_length, segments).tgt_tokens
+        self._epoch_tokens = float(figures.tgt_tokens)
+        if segments:
+            self._epoch_tokens = corpus_size(self._corpus, max_length, segments).tgt_tokens
         self._turns = TURNS_WITH_GRAPHS if self._has_graphs else TURNS
         self._limits = self._batch_limits(config)
         self.bfloat16_speed: SpeedModel | None = None

@@ -130,9 +130,9 @@ def recorded_data(model_folder: Path) -> Path | None:
 
     A relative path is tried from here, and from the folder around the model's.
     """
-    provenance = read_provenance(model_folder)
-    path = None if provenance is None else recorded_path(provenance)
-    if provenance is None or path is None:
+    provenance = read_provenance(model_folder) or {}
+    path = recorded_path(provenance)
+    if path is None:
         return None
     checksums = {n: s for n, s in provenance["data"].items() if n.startswith("train.")}
     places = dict.fromkeys([path, model_folder.resolve().parent / path])
