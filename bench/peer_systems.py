@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from operations import joeynmt, marian, opennmt
-from systems import BATCH, POOL, Command, Data, Rate, System, Task, code_calling, write_settings
+from systems import POOL, Command, Data, Rate, System, Task, code_calling, write_settings
 from timing import BenchError, cpu_environment, report_progress, run_command
 
 
@@ -32,8 +32,8 @@ def _opennmt_training(task: Task) -> dict[str, Any]:
         "max_grad_norm": 1,
         "batch_type": "sents",
         "normalization": "sents",
-        "batch_size": BATCH,
-        "bucket_size": BATCH * POOL,
+        "batch_size": task.batch,
+        "bucket_size": task.batch * POOL,
         "num_workers": 0,
         "train_steps": task.updates,
         "save_checkpoint_steps": task.updates,
@@ -150,7 +150,7 @@ class JoeyNMT(System):
                 "scheduling": "exponential",
                 "decrease_factor": 1.0,
                 "clip_grad_norm": 1.0,
-                "batch_size": BATCH,
+                "batch_size": task.batch,
                 "batch_type": "sentence",
                 "epochs": 1000,
                 "updates": task.updates,
@@ -267,7 +267,7 @@ class Marian(System):
             "type": "s2s",
             "dim-emb": task.sizes.embedding,
             "dim-rnn": task.sizes.hidden,
-            "mini-batch": BATCH,
+            "mini-batch": task.batch,
             "learn-rate": task.learning_rate,
             "cost-type": "ce-mean",
         }

@@ -1,8 +1,9 @@
 """The compared systems: how each trains the same model on the same data and translates.
 
 All train one layer of gated units per side, attention by an MLP (Bahdanau et al. 2015), 10,000
-words per side, 80 sentences per update, Adam, no dropout, float32, gradient norms clipped to 1.
-They read the same tokenised files. bench/NOTEBOOK.md lists the differences between their models.
+words per side, 80 sentences per update unless told, Adam, no dropout, float32, gradient norms
+clipped to 1. They read the same tokenised files. bench/NOTEBOOK.md lists the differences between
+their models.
 """
 
 import argparse
@@ -80,7 +81,7 @@ class Task:
 
     max_length: most tokens of a sentence that is trained on, and of a translation. batch_tokens:
     target tokens of an update, and rate_factor: factor of its learning rate, both in comparisons of
-    quality.
+    quality. batch: sentences of an update, in comparisons of speed.
     """
 
     data: Data
@@ -92,6 +93,7 @@ class Task:
     max_length: int = 100
     batch_tokens: int = 400
     rate_factor: float = 1.0
+    batch: int = BATCH
 
 
 @dataclass(frozen=True)
@@ -251,7 +253,7 @@ class Nmtkit(System):
         model = "".join(f"{k} = {v}\n" for k, v in model_settings(self.type, sizes).items())
         config.write_text(
             f'[model]\ntype = "{self.type}"\n{model}initialisation = "scaled"\n'
-            f"[data]\nbatch_size = {BATCH}\nsort_pool = {POOL}\n"
+            f"[data]\nbatch_size = {task.batch}\nsort_pool = {POOL}\n"
             f'order = "random"\nmax_length = {task.max_length}\n'
             f'[training]\noptimizer = "adam"\nlearning_rate = {task.learning_rate}\n'
             'epsilon = 1e-8\nloss_reduction = "sentence-mean"\nclip_norm = 1.0\ndev_bleu = false\n'

@@ -26,7 +26,7 @@ from corpus import prepared_folder
 from ctranslate2_system import CTranslate2
 from operations import SIZES
 from peer_systems import Marian, peers
-from systems import Data, Nmtkit, System, Task, add_options
+from systems import BATCH, Data, Nmtkit, System, Task, add_options
 from timing import (
     CLOCKS,
     NMTKIT,
@@ -92,6 +92,7 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
         "--updates", type=positive, default=UPDATES, help="how long models are trained"
     )
     parser.add_argument("--learning-rate", type=float, default=LEARNING_RATE)
+    parser.add_argument("--batch", type=positive, default=BATCH, help="sentences an update")
     parser.add_argument("--size", choices=list(SIZES), default="small", help="of the models")
     parser.add_argument("--max-length", type=int, default=100, help="of sentences, in tokens")
     parser.add_argument("--test", default=TEST, metavar="NAME", help="test set of the folder")
@@ -180,6 +181,7 @@ def rows_of(options: argparse.Namespace) -> dict[str, System]:
 def folder_of(system: str, updates: int, options: argparse.Namespace) -> Path:
     """Return the folder of a trained model, which is another one for other settings."""
     name = f"{system}-{updates}-{options.size}-{options.learning_rate:g}-{options.max_length}"
+    name += "" if options.batch == BATCH else f"-{options.batch}"
     return Path(options.work) / "translate" / name
 
 
@@ -188,8 +190,9 @@ def task_of(system: System, data: Data, options: argparse.Namespace) -> Task:
     transformer = isinstance(system, CTranslate2)
     updates = options.transformer_updates if transformer else options.updates
     sizes, rate, longest = SIZES[options.size], options.learning_rate, options.max_length
-    folder = folder_of(system.name.split()[0].lower(), updates, options)
-    return Task(data, folder.absolute(), sizes, updates, options.threads, rate, longest)
+    folder = folder_of(system.name.split()[0].lower(), updates, options).absolute()
+    task = Task(data, folder, sizes, updates, options.threads, rate, longest)
+    return dataclasses.replace(task, batch=options.batch)
 
 
 def train_missing(rows: dict[str, System], data: Data, options: argparse.Namespace) -> list[str]:

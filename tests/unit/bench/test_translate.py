@@ -140,7 +140,9 @@ def test_without_a_file_candidates_come_from_the_models_alignments() -> None:
     assert translate.lexicon_of(default) == (folder / "lexicon").absolute()
 
 
-@pytest.mark.parametrize("other", [["--size", "wide"], ["--learning-rate", "0.5"]])
+@pytest.mark.parametrize(
+    "other", [["--size", "wide"], ["--learning-rate", "0.5"], ["--batch", "20"]]
+)
 def test_a_model_with_other_settings_has_another_folder(other: list[str]) -> None:
     folders = [translate.folder_of("m", 7, translate.options_of(words)) for words in ([], other)]
     assert folders[0] != folders[1]
