@@ -32,4 +32,4 @@ def limit_bfloat16_memory() -> None:
     It keeps one for each shape that it meets, in bfloat16 with a copy of the matrix: by default up
     to 1,024, which take gigabytes.
     """
-    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "256")

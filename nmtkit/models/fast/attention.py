@@ -196,7 +196,7 @@ class _AttentionScan(Function):
             packed_W_query_t.addmm(d_s, d_projected[t], out=d_s)
             if d_before is not None:
                 d_s += d_before[t]
-        grad_x, reset, low_grads = grads[:, align:], gates[:, n : 2 * n] * s, grads.to(dtype)
+        grad_x, reset = grads[:, align:], gates[:, n : 2 * n] * s
         by_source = ctx.packing.pad(alignment).transpose(1, 2)  # [B, T_x, T_y]
         return (
             grad_x,
@@ -204,8 +204,8 @@ class _AttentionScan(Function):
             grad_keys.mul_(scale),
             by_source @ ctx.packing.pad(grad_x),
             None,
-            matmul_transposed(s.to(dtype), low_grads[:, : align + 2 * n]).to(s.dtype),
-            matmul_transposed(reset.to(dtype), low_grads[:, align + 2 * n :]).to(s.dtype),
+            matmul_transposed(s, grads[:, : align + 2 * n], dtype).to(s.dtype),
+            matmul_transposed(reset, grads[:, align + 2 * n :], dtype).to(s.dtype),
             2 * grad_v.sum(0),
             None,
         )

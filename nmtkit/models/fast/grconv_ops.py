@@ -108,7 +108,7 @@ class _Composition(Function):
             packed_W_t.addmm(grads[t - 1], products[t - 1], out=grads[t - 1])
         if depth == 1:
             return grads[0], torch.zeros_like(W), grad_b, None
-        grad_W = matmul_transposed(torch.cat(levels[:-1]).to(dtype), torch.cat(products).to(dtype))
+        grad_W = matmul_transposed(torch.cat(levels[:-1]), torch.cat(products), dtype)
         return grads[0], grad_W.to(W.dtype), grad_b, None
 
 

@@ -124,9 +124,8 @@ class _GRUScan(Function):
             d_h.addcmul_(reset_grad, r[t])
             packed_U_zr_t.addmm(d_h, zr[t], out=d_h)
         reset = gates[..., n : 2 * n] * h
-        low_grads = grads.to(dtype)
-        grad_U_zr = matmul_transposed(h.to(dtype), low_grads[..., : 2 * n])
-        grad_U = matmul_transposed(reset.to(dtype), low_grads[..., 2 * n :])
+        grad_U_zr = matmul_transposed(h, grads[..., : 2 * n], dtype)
+        grad_U = matmul_transposed(reset, grads[..., 2 * n :], dtype)
         return grads, d_state, grad_U_zr.to(h.dtype), grad_U.to(h.dtype), None
 
 

@@ -126,7 +126,7 @@ class _LSTMScan(Function):
             if peepholes is not None:
                 c.addcmul_(ifg[:, 0], peepholes[0]).addcmul_(ifg[:, 1], peepholes[1])
             h.copy_(packed_U_t.matmul(by_step[t]))
-        grad_U = matmul_transposed(before.to(dtype), grads.to(dtype))
+        grad_U = matmul_transposed(before, grads, dtype)
         grad_p = None
         if peepholes is not None:
             peephole_inputs = (c_before, c_before, cells)

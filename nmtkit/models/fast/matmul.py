@@ -3,14 +3,15 @@
 Torch multiplies float32 with MKL, which uses the widest vector instructions on Intel's CPUs only
 and packs the second matrix again for every product. oneDNN, which torch uses for bfloat16, uses
 the widest instructions of any CPU, and accepts matrices that were packed once. It prepares a kernel
-for each new shape, which takes a millisecond and fragments the memory; therefore numbers of rows
+for each new shape, which takes milliseconds and fragments the memory; therefore numbers of rows
 are rounded up to a few values.
 
-Small matrices, other types and devices, and a torch without these functions use torch's own
-products. The results differ by rounding; each library is deterministic.
+Float32 on Intel's CPUs, small matrices, other types and devices, and a torch without these
+functions use torch's own products. The results differ by rounding; each library is deterministic.
 """
 
 import functools
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,7 +23,7 @@ from torch.autograd.function import once_differentiable
 from nmtkit.models.fast import torch_private
 
 LARGE_SIZE = 3 << 18
-"""Elements of a matrix that oneDNN multiplies faster than MKL with any number of rows."""
+"""Elements of a matrix that oneDNN, where it is used, multiplies faster with any number of rows."""
 
 GATHERED_NUMBERS = 1 << 19
 """Numbers that `products_of_lists` gathers at a time."""
@@ -33,14 +34,13 @@ def _min_onednn_size() -> int:
     capabilities = torch_private.processor_capabilities()
     # A torch that does not name the processor leaves open which it is: as for Intel's, MKL is fast.
     intel = str(capabilities.get("cpu_name", "Intel")).startswith("Intel")
-    return 1 << 14 if capabilities.get("avx512_f") and not intel else LARGE_SIZE
+    return 1 << 14 if capabilities.get("avx512_f") and not intel else sys.maxsize
 
 
 MIN_ONEDNN_SIZE = _min_onednn_size()
-"""Elements of the smallest matrix given to oneDNN. Where MKL uses the same instructions, about
-900 x 900: from this size on whole updates are faster, preparation included. Where oneDNN alone uses
-512-bit vectors, about 128 x 128: packed matrices take less than half of MKL's time from 40 rows on,
-and a whole update of n = 192 takes 10 % less."""
+"""Elements of the smallest float32 matrix given to oneDNN. Where it alone uses 512-bit vectors,
+about 128 x 128: packed matrices take less than half of MKL's time from 40 rows on, and a whole
+update of n = 192 takes 10 % less. Elsewhere MKL is as fast at every size, or faster."""
 
 MIN_ROWS = 16
 """Rows that oneDNN multiplies by a smaller matrix faster than MKL, if it is packed."""
@@ -56,6 +56,10 @@ MAX_ROWS = 512
 
 LARGE_ROW_MULTIPLE = 64
 """Numbers of rows above 128 are rounded up to multiples of this."""
+
+ROW_DIGITS = 4
+"""Binary digits of numbers of rows above 512 in bfloat16; more are rounded up, so that a product
+has at most an eighth more rows."""
 
 TYPICAL_ROWS = 256
 """Rows for which a matrix is packed; the packed matrix serves for any number."""
@@ -79,11 +83,12 @@ def chunk_rows(limit: int) -> int:
 
 def matmul(a: Tensor, B: Tensor) -> Tensor:
     """Return a B. Shapes: [..., n]; [n, w]; the result: [..., w]."""
-    if not (matmul_dtype(a) == B.dtype and _is_worth_packing(a, B)):
+    dtype = matmul_dtype(a)
+    if not (dtype == matmul_dtype(B) and _is_worth_packing(a, B, dtype)):
         return a @ B
     if a.dim() > 2:
         return matmul(a.flatten(0, -2), B).view(*a.shape[:-1], B.size(1))
-    return _Affine.apply(None, a, B)  # type: ignore[no-any-return,no-untyped-call]
+    return _affine(None, a, B, dtype)
 
 
 def addmm(bias: Tensor, a: Tensor, B: Tensor) -> Tensor:
@@ -91,20 +96,27 @@ def addmm(bias: Tensor, a: Tensor, B: Tensor) -> Tensor:
     if a.dim() > 2:
         addend = bias.flatten(0, -2) if bias.dim() > 1 else bias
         return addmm(addend, a.flatten(0, -2), B).view(*a.shape[:-1], B.size(1))
-    if matmul_dtype(a) == B.dtype and _is_worth_packing(a, B):
-        return _Affine.apply(bias, a, B)  # type: ignore[no-any-return,no-untyped-call]
+    dtype = matmul_dtype(a)
+    if dtype == matmul_dtype(B) and _is_worth_packing(a, B, dtype):
+        return _affine(bias, a, B, dtype)
     return torch.addmm(bias, a, B)
 
 
-def matmul_transposed(a: Tensor, b: Tensor) -> Tensor:
+def matmul_transposed(a: Tensor, b: Tensor, dtype: torch.dtype | None = None) -> Tensor:
     """Return a^T b, the gradient of a matrix, without autograd.
 
     Shapes: [N, n] or [D, N, n]; [N, w] or [D, N, w]; the result: [n, w] or [D, n, w].
+
+    :param dtype: the type to multiply in, and of the result; None: that of `a`.
     """
-    if not _suits_onednn(a, a.size(-1) * b.size(-1)):
-        return a.transpose(-2, -1) @ b
+    dtype = a.dtype if dtype is None else dtype
+    if not _suits_onednn(a.device, dtype, a.size(-1) * b.size(-1)):
+        return a.to(dtype).transpose(-2, -1) @ b.to(dtype)
     if a.dim() == 3:
-        return torch.stack([matmul_transposed(*pair) for pair in zip(a, b, strict=True)])
+        pairs = zip(a, b, strict=True)
+        return torch.stack([matmul_transposed(*pair, dtype) for pair in pairs])
+    if dtype == torch.bfloat16:
+        return _in_round_rows(a, dtype).t() @ _in_round_rows(b, dtype)
     rows = len(a) - len(a) % (MAX_ROWS // 2)  # for oneDNN; torch multiplies the rest
     if not rows:
         return a.t() @ b
@@ -115,13 +127,13 @@ def matmul_transposed(a: Tensor, b: Tensor) -> Tensor:
 def addmm_transposed_(total: Tensor, a: Tensor, b: Tensor) -> None:
     """Add a^T b to `total` in place, in the type of `total`, without autograd.
 
-    Torch's own product is used at every size: it adds while it multiplies, which oneDNN cannot.
+    Float32 is multiplied by torch itself: it adds while it multiplies, which oneDNN cannot.
     Shapes: [n, w]; [N, n]; [N, w].
     """
     if total.dtype == a.dtype:
         total.addmm_(a.t(), b)
     else:
-        total += a.t() @ b
+        total += matmul_transposed(a, b)
 
 
 def products_of_lists(a: Tensor, columns_of_B: Tensor, lists: Tensor) -> Tensor:
@@ -156,15 +168,15 @@ class Prepacked:
     def __init__(self, B: Tensor, min_size: int | None = None) -> None:
         self._B = B
         size = B.size(-2) * B.size(-1)
-        suits = _suits_onednn(B, size, min_size)
+        suits = _suits_onednn(B.device, B.dtype, size, min_size)
         self._weights = [_pack(B.t()) for B in _unbind(B)] if suits else []
-        self._min_rows = 0 if min_size is not None or size >= LARGE_SIZE else MIN_ROWS
+        any_rows = min_size is not None or size >= LARGE_SIZE or B.dtype == torch.bfloat16
+        self._min_rows = 0 if any_rows else MIN_ROWS
 
     def matmul(self, a: Tensor) -> Tensor:
         """Return a B. Shapes: [N, n] or [D, N, n]; the result: [N, w] or [D, N, w]."""
-        a = a.to(self._B.dtype)
         if not self._uses_onednn(a):
-            return a @ self._B
+            return a.to(self._B.dtype) @ self._B
         pairs = zip(_unbind(a), self._weights, strict=True)
         product = [_linear_in_parts(rows, weight) for rows, weight in pairs]
         return torch.stack(product) if a.dim() == 3 else product[0]
@@ -174,6 +186,9 @@ class Prepacked:
 
         Shapes: [w], [N, w] or [D, N, w]; [N, n] or [D, N, n]; the result: [N, w] or [D, N, w].
         """
+        if addend.dtype != self._B.dtype:
+            product = self.matmul(a)
+            return addend + product if out is None else torch.add(addend, product, out=out)
         uses_onednn = self._uses_onednn(a)
         if uses_onednn and addend.dim() == 1 and out is None:
             return _linear_in_parts(a, self._weights[0], addend)
@@ -183,9 +198,6 @@ class Prepacked:
                 addend_d, a_d, weight, out_d = parts
                 torch.add(addend_d, _linear_in_parts(a_d, weight), out=out_d)
             return out
-        if addend.dtype != self._B.dtype:
-            product = self.matmul(a)
-            return addend + product if out is None else torch.add(addend, product, out=out)
         add_product = torch.baddbmm if a.dim() == 3 else torch.addmm
         return add_product(addend, a, self._B, out=out)
 
@@ -218,6 +230,14 @@ class BFloat16Matrix:
         return addend + self._packed.matmul(a)
 
 
+def _affine(addend: Tensor | None, a: Tensor, B: Tensor, dtype: torch.dtype) -> Tensor:
+    """Return addend + a B, multiplied in `dtype`, by oneDNN. Shapes as in `addmm`."""
+    if dtype == torch.bfloat16:
+        product: Tensor = _BFloat16Product.apply(a, B.to(dtype))  # type: ignore[no-untyped-call]
+        return product if addend is None else product + addend.to(dtype)
+    return _Affine.apply(addend, a, B)  # type: ignore[no-any-return,no-untyped-call]
+
+
 class _Affine(Function):
     @staticmethod
     def forward(ctx: Any, addend: Tensor | None, a: Tensor, B: Tensor) -> Tensor:
@@ -236,6 +256,29 @@ class _Affine(Function):
             (grad.sum(0) if ctx.is_bias else grad) if needs_addend else None,
             _linear_in_parts(grad, B) if needs_a else None,
             matmul_transposed(a, grad) if needs_B else None,
+        )
+
+
+class _BFloat16Product(Function):
+    """a B in bfloat16; rows are rounded and filled up once for each of the products."""
+
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, B: Tensor) -> Tensor:
+        B = _contiguous(B)
+        low_a = _in_round_rows(a, B.dtype)
+        ctx.save_for_backward(low_a, B)
+        ctx.rows, ctx.dtype = len(a), a.dtype
+        return _onednn_linear(low_a, B.t(), None)[: len(a)]
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        low_a, B = ctx.saved_tensors
+        needs_a, needs_B = ctx.needs_input_grad
+        low_grad = _in_round_rows(grad, B.dtype)
+        return (
+            _onednn_linear(low_grad, B, None)[: ctx.rows].to(ctx.dtype) if needs_a else None,
+            low_a.t() @ low_grad if needs_B else None,
         )
 
 
@@ -259,44 +302,57 @@ def _pack(weight: Tensor) -> Tensor:
 
 
 def _linear_in_parts(a: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Return a W^T + bias, at most MAX_ROWS rows at a time. Shapes: [N, n]; [w, n]; [w]; [N, w]."""
-    if a.size(0) <= MAX_ROWS:
-        return _linear_in_round_rows(a, weight, bias)
-    product = a.new_empty(len(a), weight.size(0))
-    for start in range(0, len(a), MAX_ROWS):
+    """Return a W^T + bias in the type of W. Shapes: [N, n]; [w, n]; [w]; [N, w].
+
+    Float32 has at most MAX_ROWS rows at a time.
+    """
+    rows = len(a)
+    if rows <= MAX_ROWS or weight.dtype == torch.bfloat16:
+        return _onednn_linear(_in_round_rows(a, weight.dtype), weight, bias)[:rows]
+    product = a.new_empty(rows, weight.size(0))
+    for start in range(0, rows, MAX_ROWS):
         part = slice(start, start + MAX_ROWS)
-        product[part] = _linear_in_round_rows(a[part], weight, bias)
+        product[part] = _linear_in_parts(a[part], weight, bias)
     return product
 
 
-def _linear_in_round_rows(a: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """Return a W^T + bias, computed with a number of rows that is rounded up."""
-    rows = a.size(0)
+def _in_round_rows(a: Tensor, dtype: torch.dtype) -> Tensor:
+    """Return a in this type, contiguous, with rows of zeros up to one of a few numbers of rows."""
+    rows = len(a)
     if rows < ROW_MULTIPLE:  # a line that is alone; padding takes longer than a few kernels
-        return _onednn_linear(a, weight, bias)
-    extra = -rows % (ROW_MULTIPLE if rows <= 2 * LARGE_ROW_MULTIPLE else LARGE_ROW_MULTIPLE)
-    if not extra:
-        return _onednn_linear(a, weight, bias)
-    padded = a.new_empty(rows + extra, a.size(1))
+        return a.to(dtype).contiguous()
+    unit = ROW_MULTIPLE if rows <= 2 * LARGE_ROW_MULTIPLE else LARGE_ROW_MULTIPLE
+    unit = max(unit, 1 << max(0, (rows - 1).bit_length() - ROW_DIGITS))
+    if rows % unit == 0:
+        return a.to(dtype).contiguous()
+    padded = a.new_empty(rows + -rows % unit, a.size(1), dtype=dtype)
     padded[:rows], padded[rows:] = a, 0
-    return _onednn_linear(padded, weight, bias)[:rows]
+    return padded
 
 
 def _onednn_linear(a: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     return torch_private.onednn_linear(a, weight, bias)
 
 
-def _is_worth_packing(a: Tensor, B: Tensor) -> bool:
-    """Return True if oneDNN computes a B faster than torch does, although it packs B first."""
+def _is_worth_packing(a: Tensor, B: Tensor, dtype: torch.dtype) -> bool:
+    """Return True if oneDNN computes a B in this type faster than torch, although it packs B."""
     rows = a.numel() // max(1, a.size(-1))
-    return (rows >= MIN_ROWS_TO_PACK or B.numel() >= LARGE_SIZE) and _suits_onednn(B, B.numel())
+    enough = dtype == torch.bfloat16 or rows >= MIN_ROWS_TO_PACK or B.numel() >= LARGE_SIZE
+    return enough and _suits_onednn(B.device, dtype, B.numel())
 
 
-def _suits_onednn(like: Tensor, size: int, min_size: int | None = None) -> bool:
-    """Return True if oneDNN multiplies matrices of `size` elements, of the type of `like`."""
-    is_large = size >= (MIN_ONEDNN_SIZE if min_size is None else min_size)
-    suits = like.dtype == torch.float32 or (like.dtype == torch.bfloat16 and min_size is not None)
-    return is_large and suits and like.device.type == "cpu" and _has_onednn(like.dtype)
+def _suits_onednn(
+    device: torch.device, dtype: torch.dtype, size: int, min_size: int | None = None
+) -> bool:
+    """Return True if oneDNN multiplies matrices of `size` elements, of this type, by itself.
+
+    Torch gives it all of bfloat16, too, but not with a few numbers of rows only.
+    """
+    smallest = {
+        torch.float32: MIN_ONEDNN_SIZE if min_size is None else min_size,
+        torch.bfloat16: 0,
+    }.get(dtype, sys.maxsize)
+    return device.type == "cpu" and size >= smallest and _has_onednn(dtype)
 
 
 @functools.cache

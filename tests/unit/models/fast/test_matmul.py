@@ -109,21 +109,89 @@ def test_chunks_of_rows_are_not_copied(monkeypatch, always_onednn, onednn_calls,
     assert onednn_calls[-1][0] is a
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
-def test_other_types_are_left_to_torch(monkeypatch, always_onednn, dtype):
+def test_other_types_are_left_to_torch(monkeypatch, always_onednn):
     monkeypatch.setattr(module, "_onednn_linear", None)
-    a, B = draw(300, n).to(dtype), draw(n, w).to(dtype)
+    a, B = draw(300, n).double(), draw(n, w).double()
     assert torch.equal(matmul(a, B), a @ B)
     assert torch.equal(Prepacked(B).matmul(a), a @ B)
     assert torch.equal(matmul_transposed(a, a), a.t() @ a)
 
 
+def assert_close_in_bfloat16(actual, expected):
+    """Compare with products that torch sums in another order, in float32, and rounds once."""
+    assert actual.dtype == expected.dtype == torch.bfloat16
+    torch.testing.assert_close(actual, expected, rtol=2**-7, atol=1e-4)
+
+
+@pytest.mark.parametrize("rows", ROWS)
+@pytest.mark.parametrize("stacked", [False, True])
+def test_bfloat16_products_equal_torchs(rows, stacked):
+    shape = (2, rows) if stacked else (rows,)
+    a, B = draw(*shape, n).bfloat16(), draw(*shape[:-1], n, w, seed=2).bfloat16()
+    b = draw(*shape, w, seed=3).bfloat16()
+    assert_close_in_bfloat16(Prepacked(B).matmul(a), a @ B)
+    assert_close_in_bfloat16(matmul_transposed(a, b), a.transpose(-2, -1) @ b)
+    if not stacked:
+        assert_close_in_bfloat16(matmul(a, B), a @ B)
+
+
+@pytest.mark.parametrize("is_bias", [True, False])
+def test_gradients_under_autocast_equal_torchs(is_bias):
+    inputs = [draw(w) if is_bias else draw(300, w), draw(300, n, seed=2), draw(n, w, seed=3)]
+    weights = draw(300, w, seed=4)
+    ours, torchs = ([value.clone().requires_grad_() for value in inputs] for _ in range(2))
+    with torch.autocast("cpu", torch.bfloat16):
+        ((addmm(*ours) + matmul(*ours[1:])) * weights).sum().backward()
+        ((torch.addmm(*torchs) + torchs[1] @ torchs[2]) * weights).sum().backward()
+    for one, other in zip(ours, torchs, strict=True):
+        assert one.grad.dtype == torch.float32
+        torch.testing.assert_close(one.grad, other.grad, rtol=2**-6, atol=0.1)
+
+
+def test_bfloat16_has_few_different_numbers_of_rows(monkeypatch):
+    """Torch, too, multiplies bfloat16 by oneDNN, which prepares a kernel for each number."""
+    if not module._has_onednn(torch.bfloat16):
+        pytest.skip("this processor does not multiply bfloat16 by oneDNN's private functions")
+    row_counts, B = [], draw(n, w).bfloat16()
+
+    def record(a, *_):
+        row_counts.append(len(a))
+        return a.new_zeros(len(a), w)
+
+    monkeypatch.setattr(module, "_onednn_linear", record)
+    for rows in range(1, 2000):
+        Prepacked(B).matmul(draw(rows, n))
+    assert len(set(row_counts)) <= 45
+    assert sum(row_counts) < 1.08 * sum(range(1, 2000))
+
+
+def test_sums_over_rows_have_few_different_lengths_in_bfloat16(monkeypatch):
+    if not module._has_onednn(torch.bfloat16):
+        pytest.skip("this processor does not multiply bfloat16 by oneDNN's private functions")
+    row_counts, in_round_rows = [], module._in_round_rows
+
+    def record(a, dtype):
+        padded = in_round_rows(a, dtype)
+        row_counts.append(len(padded))
+        return padded
+
+    monkeypatch.setattr(module, "_in_round_rows", record)
+    for rows in range(512, 4096):
+        a = torch.zeros(rows, 1, dtype=torch.bfloat16)
+        matmul_transposed(a, a)
+        assert rows <= row_counts[-1] <= rows * 9 / 8
+    assert len(set(row_counts)) <= 25
+
+
 def test_sums_have_the_type_of_the_addend():
-    a, B, addend = draw(5, n), draw(n, w).bfloat16(), draw(5, w)
-    expected = addend + a.bfloat16() @ B
-    assert torch.equal(Prepacked(B).addmm(addend, a), expected)
+    a, B = draw(5, n), draw(n, w).bfloat16()
+    for addend in (draw(5, w), draw(w)):
+        expected = addend + Prepacked(B).matmul(a)
+        assert torch.equal(Prepacked(B).addmm(addend, a), expected)
+        assert expected.dtype == torch.float32
+    addend = draw(5, w)
+    expected = addend + Prepacked(B).matmul(a)
     assert torch.equal(Prepacked(B).addmm(addend, a, out=addend), expected)
-    assert expected.dtype == torch.float32
 
 
 def test_under_autocast_products_are_of_its_type(monkeypatch, always_onednn):
