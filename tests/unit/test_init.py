@@ -27,8 +27,20 @@ print(hashlib.sha256(gradient).hexdigest())
 """
 
 
+PRODUCTS = """
+import nmtkit, torch
+torch.manual_seed(1)
+row, matrix, products = torch.randn(1, 512), torch.randn(512, 300), set()
+for threads in (1, 2):
+    torch.set_num_threads(threads)
+    products.add((row @ matrix).numpy().tobytes())
+print(len(products))
+"""
+
+
 def run_python(code, **variables):
-    environment = {key: value for key, value in os.environ.items() if key != "MKL_DYNAMIC"}
+    own = {"MKL_DYNAMIC", "MKL_CBWR"}
+    environment = {key: value for key, value in os.environ.items() if key not in own}
     completed = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
@@ -46,6 +58,28 @@ def test_mkl_dynamic_is_off_unless_the_user_sets_it(variables, expected):
     assert (
         run_python("import os, nmtkit; print(os.environ['MKL_DYNAMIC'])", **variables) == expected
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "intel"),
+    [
+        ("processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: x\n", True),
+        ("processor\t: 0\nvendor_id\t: AuthenticAMD\nflags\t: GenuineIntel\n", False),
+        ("processor\t: 0\nCPU implementer\t: 0x41\n", False),
+        (None, False),
+    ],
+)
+def test_the_maker_of_the_processor_is_read_where_linux_names_it(tmp_path, text, intel):
+    if text is not None:
+        (tmp_path / "cpuinfo").write_text(text)
+    assert nmtkit._has_intel_processor(str(tmp_path / "cpuinfo")) is intel
+
+
+@pytest.mark.skipif(not nmtkit._has_intel_processor(), reason="for Intel's processors")
+def test_products_do_not_depend_on_the_number_of_threads():
+    assert run_python(PRODUCTS) == "1"
+    chosen = "import os, nmtkit; print(os.environ['MKL_CBWR'])"
+    assert run_python(chosen, MKL_CBWR="AVX2") == "AVX2"
 
 
 def test_two_threads_give_the_same_gradient_in_every_process():
