@@ -191,8 +191,8 @@ def task_of(system: System, data: Data, options: argparse.Namespace) -> Task:
     updates = options.transformer_updates if transformer else options.updates
     sizes, rate, longest = SIZES[options.size], options.learning_rate, options.max_length
     folder = folder_of(system.name.split()[0].lower(), updates, options).absolute()
-    task = Task(data, folder, sizes, updates, options.threads, rate, longest)
-    return dataclasses.replace(task, batch=options.batch)
+    threads, batch = options.threads, options.batch
+    return Task(data, folder, sizes, updates, threads, rate, longest, batch=batch)
 
 
 def train_missing(rows: dict[str, System], data: Data, options: argparse.Namespace) -> list[str]:
