@@ -52,7 +52,7 @@ ROW_MULTIPLE = 8
 """Numbers of rows from this to 128 are rounded up to multiples of this."""
 
 MAX_ROWS = 512
-"""Rows of the largest product; more rows are multiplied in parts."""
+"""Rows of the largest product in float32; more rows are multiplied in parts."""
 
 LARGE_ROW_MULTIPLE = 64
 """Numbers of rows above 128 are rounded up to multiples of this."""
@@ -83,12 +83,11 @@ def chunk_rows(limit: int) -> int:
 
 def matmul(a: Tensor, B: Tensor) -> Tensor:
     """Return a B. Shapes: [..., n]; [n, w]; the result: [..., w]."""
-    dtype = matmul_dtype(a)
-    if not (dtype == matmul_dtype(B) and _is_worth_packing(a, B, dtype)):
+    if not _is_worth_packing(a, B):
         return a @ B
     if a.dim() > 2:
         return matmul(a.flatten(0, -2), B).view(*a.shape[:-1], B.size(1))
-    return _affine(None, a, B, dtype)
+    return _affine(None, a, B)
 
 
 def addmm(bias: Tensor, a: Tensor, B: Tensor) -> Tensor:
@@ -96,9 +95,8 @@ def addmm(bias: Tensor, a: Tensor, B: Tensor) -> Tensor:
     if a.dim() > 2:
         addend = bias.flatten(0, -2) if bias.dim() > 1 else bias
         return addmm(addend, a.flatten(0, -2), B).view(*a.shape[:-1], B.size(1))
-    dtype = matmul_dtype(a)
-    if dtype == matmul_dtype(B) and _is_worth_packing(a, B, dtype):
-        return _affine(bias, a, B, dtype)
+    if _is_worth_packing(a, B):
+        return _affine(bias, a, B)
     return torch.addmm(bias, a, B)
 
 
@@ -186,18 +184,18 @@ class Prepacked:
 
         Shapes: [w], [N, w] or [D, N, w]; [N, n] or [D, N, n]; the result: [N, w] or [D, N, w].
         """
-        if addend.dtype != self._B.dtype:
-            product = self.matmul(a)
-            return addend + product if out is None else torch.add(addend, product, out=out)
-        uses_onednn = self._uses_onednn(a)
-        if uses_onednn and addend.dim() == 1 and out is None:
+        same_type, uses_onednn = addend.dtype == self._B.dtype, self._uses_onednn(a)
+        if uses_onednn and same_type and addend.dim() == 1 and out is None:
             return _linear_in_parts(a, self._weights[0], addend)
-        if uses_onednn:
+        if uses_onednn and (addend.dim() > 1 or out is not None):
             out = torch.empty_like(addend) if out is None else out
             for parts in zip(_unbind(addend), _unbind(a), self._weights, _unbind(out), strict=True):
                 addend_d, a_d, weight, out_d = parts
                 torch.add(addend_d, _linear_in_parts(a_d, weight), out=out_d)
             return out
+        if not same_type:
+            product = self.matmul(a)
+            return addend + product if out is None else torch.add(addend, product, out=out)
         add_product = torch.baddbmm if a.dim() == 3 else torch.addmm
         return add_product(addend, a, self._B, out=out)
 
@@ -216,7 +214,7 @@ class BFloat16Matrix:
     """
 
     def __init__(self, matrix: Tensor) -> None:
-        self._packed = Prepacked(matrix.to(torch.bfloat16), min_size=1)
+        self._packed = Prepacked(matrix.to(torch.bfloat16))
 
     def matmul(self, a: Tensor) -> Tensor:
         """Return a M in the type of a. Shapes: [N, n] or [D, N, n]; [N, w] or [D, N, w]."""
@@ -230,8 +228,9 @@ class BFloat16Matrix:
         return addend + self._packed.matmul(a)
 
 
-def _affine(addend: Tensor | None, a: Tensor, B: Tensor, dtype: torch.dtype) -> Tensor:
-    """Return addend + a B, multiplied in `dtype`, by oneDNN. Shapes as in `addmm`."""
+def _affine(addend: Tensor | None, a: Tensor, B: Tensor) -> Tensor:
+    """Return addend + a B by oneDNN. Shapes as in `addmm`."""
+    dtype = matmul_dtype(a)
     if dtype == torch.bfloat16:
         product: Tensor = _BFloat16Product.apply(a, B.to(dtype))  # type: ignore[no-untyped-call]
         return product if addend is None else product + addend.to(dtype)
@@ -334,11 +333,11 @@ def _onednn_linear(a: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     return torch_private.onednn_linear(a, weight, bias)
 
 
-def _is_worth_packing(a: Tensor, B: Tensor, dtype: torch.dtype) -> bool:
-    """Return True if oneDNN computes a B in this type faster than torch, although it packs B."""
-    rows = a.numel() // max(1, a.size(-1))
+def _is_worth_packing(a: Tensor, B: Tensor) -> bool:
+    """Return True if oneDNN computes a B faster than torch does, although it packs B first."""
+    rows, dtype = a.numel() // max(1, a.size(-1)), matmul_dtype(a)
     enough = dtype == torch.bfloat16 or rows >= MIN_ROWS_TO_PACK or B.numel() >= LARGE_SIZE
-    return enough and _suits_onednn(B.device, dtype, B.numel())
+    return enough and dtype == matmul_dtype(B) and _suits_onednn(B.device, dtype, B.numel())
 
 
 def _suits_onednn(
