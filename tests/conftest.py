@@ -33,6 +33,10 @@ torch.set_num_threads(1)  # of small tensors, where more threads only wait for e
 
 gc.set_threshold(20_000)  # by default the garbage of tests takes a tenth of their processor time
 
+# No power is cut here, so that nothing need wait for a disk. That files are synced, and in which
+# order, is what tests of nmtkit.io record, and tests/faults of whole programs.
+os.fsync = os.fstat  # type: ignore[assignment]
+
 tqdm.tqdm.monitor_interval = 0  # a thread of subword-nmt's bar would keep processes from forking
 
 settings.register_profile(

@@ -16,7 +16,7 @@ real GPU.
 import contextlib
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
@@ -25,7 +25,6 @@ from unittest import mock
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves, tree_map
 
 import nmtkit
 
@@ -109,7 +108,7 @@ class SimulatedDevice(TorchDispatchMode):
     ) -> Any:
         """Run an operation on the CPU, and wrap its result if it is of the device."""
         kwargs = dict(kwargs or {})
-        tensors = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Tensor)]
+        tensors = list(_tensors([*args, *kwargs.values()]))
         here = [tensor for tensor in tensors if isinstance(tensor, DeviceTensor)]
         elsewhere = [tensor for tensor in tensors if not isinstance(tensor, DeviceTensor)]
         goes_to = _destination(function, args, kwargs, bool(here))
@@ -118,11 +117,12 @@ class SimulatedDevice(TorchDispatchMode):
         self._record(function, args, kwargs, here, elsewhere, goes_to)
         if kwargs.get("device") is not None:
             kwargs["device"] = torch.device("cpu")
-        result = function(*tree_map(_on_host, args), **tree_map(_on_host, kwargs))
+        on_host = {name: _map(_on_host, value) for name, value in kwargs.items()}
+        result = function(*_map(_on_host, args), **on_host)
         if function is aten._to_copy.default and goes_to and result is args[0]:
             result = result.clone()
         known = {id(tensor.host): tensor for tensor in here}
-        return tree_map(lambda value: _wrapped(value, known, goes_to), result)
+        return _map(lambda value: _wrapped(value, known, goes_to), result)
 
     def _record(
         self,
@@ -169,7 +169,7 @@ def _check_devices(function: Any, args: Any, elsewhere: list[Tensor]) -> None:
     """
     if function in COPIES or all(tensor.dim() == 0 for tensor in elsewhere):
         return
-    indices = tree_leaves(args[1]) if function in INDEXING else []
+    indices = list(_tensors(args[1])) if function in INDEXING else []
     if not all(any(tensor is index for index in indices) for tensor in elsewhere):
         raise RuntimeError(f"{function}: tensors on two devices, at {_place()}")
 
@@ -181,6 +181,26 @@ def _needs_shape(function: Any, args: Any) -> bool:
     """
     masked = any(index is not None and index.dtype == torch.bool for index in args[1])
     return masked and (function is aten.index.Tensor or args[2].dim() > 0)
+
+
+def _tensors(values: Any) -> Iterator[Tensor]:
+    """Yield the tensors of an operation's arguments, also those in lists."""
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, list | tuple):
+            yield from _tensors(value)
+
+
+def _map(function: Callable[[Any], Any], values: Any) -> Any:
+    """Return values, or what is in their lists and tuples, after function.
+
+    torch's `tree_map` does so for any nesting, in a multiple of the operations' own time.
+    """
+    if isinstance(values, list | tuple):
+        mapped = [_map(function, value) for value in values]
+        return mapped if isinstance(values, list) else tuple(mapped)
+    return function(values)
 
 
 def _on_host(value: Any) -> Any:

@@ -114,9 +114,12 @@ def stacks_of_all_threads() -> str:
 def children() -> set[int]:
     """Return the processes that this one has started and that still exist."""
     numbers: list[str] = []
-    for listing in Path("/proc/self/task").glob("*/children"):
-        with contextlib.suppress(OSError):  # the thread has ended
-            numbers += listing.read_text().split()
+    for thread in os.listdir("/proc/self/task"):
+        with (
+            contextlib.suppress(OSError),  # the thread has ended
+            open(f"/proc/self/task/{thread}/children", encoding="ascii") as listing,
+        ):
+            numbers += listing.read().split()
     return set(map(int, numbers))
 
 

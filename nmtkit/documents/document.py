@@ -12,7 +12,7 @@ from nmtkit.io.language_tags import best_matches
 from nmtkit.text.languages import base_language
 from nmtkit.text.sentences import Lines
 
-UNREADABLE = range(0xD800, 0xE000)
+_UNREADABLE = re.compile("[\ud800-\udfff]")
 """Code points that stand for bytes that cannot be decoded."""
 
 
@@ -76,7 +76,7 @@ class Segment:
     @property
     def is_readable(self) -> bool:
         """Return whether all of its bytes could be decoded."""
-        return not any(ord(character) in UNREADABLE for character in self.source)
+        return not _UNREADABLE.search(self.source)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ import socket
 import stat
 import subprocess
 import sys
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -89,6 +90,8 @@ def serve(path: str) -> None:
     for module in PRELOADED:
         importlib.import_module(module)
     gc.freeze()  # else a collection in a fork copies all pages of objects
+    for finalizer in list(weakref.finalize._registry):  # type: ignore[attr-defined]
+        finalizer.atexit = False  # torch takes its libraries apart, which copies more of them
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no zombies
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(path)

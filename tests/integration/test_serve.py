@@ -427,7 +427,7 @@ def test_a_connection_without_a_request_is_closed(model, monkeypatch):
                 while connection.recv(1_000):
                     continue
         server.wait_until(lambda: len(server.server.server_state.connections) == 0)
-        with server.socket("/stream") as stream, httpx.Client(base_url=server.url) as client:
+        with server.socket("/stream") as stream, server.client() as client:
             for _ in range(2):
                 assert client.get("/languages").status_code == 200
                 time.sleep(1)
@@ -440,7 +440,7 @@ def test_too_many_connections_are_refused(model):
 
     with running(model, Limits(connections=2)) as server:
         assert server.http.get("/languages").status_code == 200
-        with server.socket("/stream"), httpx.Client(base_url=server.url) as client:
+        with server.socket("/stream"), server.client() as client:
             answer = client.get("/languages")
             assert answer.status_code == 503 and "too many connections" in answer.json()["error"]
             assert int(answer.headers["retry-after"]) > 0
@@ -505,7 +505,7 @@ def test_a_new_folder_under_the_same_name_is_loaded(model, tmp_path):
         failed: list[str] = []
 
         def ask() -> None:
-            with httpx.Client(base_url=server.url, timeout=30) as client:
+            with server.client(timeout=30) as client:
                 fields = {"q": "one two", "source": "en", "target": "fr"}
                 while not stop.wait(0.01):
                     answer = client.post("/translate", json=fields)
@@ -547,7 +547,7 @@ def test_draining_finishes_what_is_at_work(model):
         server.wait_until(lambda: server.service.engine.waiting_lines > 10)
         server.call(server.server.stop)
         server.wait_until(lambda: server.service.is_draining)
-        with httpx.Client(base_url=server.url) as client:
+        with server.client() as client:
             assert client.get("/ready").status_code == 503
         work.join()
         assert len(results) == 1 and results[0].count("\n") == 1_000
@@ -627,7 +627,7 @@ def test_many_files_at_once_have_their_own_translations(server: Running):
 
     def translated(text: str) -> str:
         files = {"file": ("a.txt", text.encode())}
-        with httpx.Client(base_url=server.url, timeout=60) as client:
+        with server.client(timeout=60) as client:
             answer = client.post("/translate_file", data=data, files=files)
             assert answer.status_code == 200, answer.text
             return client.get(answer.json()["translatedFileUrl"]).text

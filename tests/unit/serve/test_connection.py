@@ -5,7 +5,6 @@ import json
 import socket
 import time
 
-import httpx
 import pytest
 from websockets.exceptions import InvalidStatus
 
@@ -19,7 +18,7 @@ HEAD = b"host: localhost\r\n\r\n"
 
 def test_exactly_as_many_connections_as_allowed_are_served(hosts: FakeHosts, tmp_path) -> None:
     with running(tmp_path, Limits(connections=3)) as server, contextlib.ExitStack() as stack:
-        clients = [stack.enter_context(httpx.Client(base_url=server.url)) for _ in range(5)]
+        clients = [stack.enter_context(server.client()) for _ in range(5)]
         with server.socket("/stream"):
             statuses = [client.get("/languages").status_code for client in clients]
             assert statuses == [200, 200, 503, 503, 503]  # the WebSocket has the first place

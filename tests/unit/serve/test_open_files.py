@@ -6,7 +6,6 @@ import resource
 import socket
 from pathlib import Path
 
-import httpx
 import pytest
 
 from nmtkit.serve import server as server_module
@@ -68,9 +67,9 @@ def test_connections_that_do_nothing_give_way(
             for _ in range(20)
         ]
         for _ in range(20):
-            client = stack.enter_context(httpx.Client(base_url=server.url))
+            client = stack.enter_context(server.client())
             assert client.get("/health").status_code == 200
-        clients = [stack.enter_context(httpx.Client(base_url=server.url)) for _ in range(5)]
+        clients = [stack.enter_context(server.client()) for _ in range(5)]
         statuses = [client.get("/languages").status_code for client in clients]
         assert statuses == [200, 200, 200, 503, 503]
         assert clients[3].get("/health").status_code == 200
