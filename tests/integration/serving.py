@@ -39,7 +39,7 @@ class Running:
 
     def client(self, timeout: float = 5) -> httpx.Client:
         """Return a client that loads no certificates, which would take a tenth of a second."""
-        return httpx.Client(base_url=self.url, timeout=timeout, verify=False)  # noqa: S501
+        return httpx.Client(base_url=self.url, timeout=timeout, verify=False)
 
     @property
     def log(self) -> list[dict[str, Any]]:
