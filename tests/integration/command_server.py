@@ -111,6 +111,7 @@ def serve(path: str) -> None:
         status = _wait(command, connection)
         with contextlib.suppress(BrokenPipeError):
             connection.send(bytes([status if status >= 0 else 128 - status]))
+        os._exit(0)  # without freeing the server's memory, as the command does
 
 
 def _wait(command: int, connection: socket.socket) -> int:
@@ -124,12 +125,22 @@ def _wait(command: int, connection: socket.socket) -> int:
 
 
 def _run() -> None:
-    """Run the program that this process's arguments name."""
-    program = Path(sys.argv[0]).name
-    if program == "nmtkit":
-        from nmtkit.cli.main import main
+    """Run the program that this process's arguments name, and exit without freeing memory."""
+    from nmtkit.cli.main import end_process, main
 
+    if Path(sys.argv[0]).name == "nmtkit":
         main()
+    try:
+        _run_python()
+    except SystemExit as end:
+        if not isinstance(end.code, int | None):
+            raise
+        end_process(end.code or 0)
+    end_process(0)
+
+
+def _run_python() -> None:
+    """Run the code or the script that this process's arguments name."""
     del sys.argv[0]
     if sys.argv[0] == "-c":
         code = sys.argv.pop(1)
