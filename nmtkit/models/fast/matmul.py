@@ -184,18 +184,17 @@ class Prepacked:
 
         Shapes: [w], [N, w] or [D, N, w]; [N, n] or [D, N, n]; the result: [N, w] or [D, N, w].
         """
-        same_type, uses_onednn = addend.dtype == self._B.dtype, self._uses_onednn(a)
-        if uses_onednn and same_type and addend.dim() == 1 and out is None:
-            return _linear_in_parts(a, self._weights[0], addend)
+        uses_onednn = self._uses_onednn(a)
         if uses_onednn and (addend.dim() > 1 or out is not None):
             out = torch.empty_like(addend) if out is None else out
             for parts in zip(_unbind(addend), _unbind(a), self._weights, _unbind(out), strict=True):
                 addend_d, a_d, weight, out_d = parts
                 torch.add(addend_d, _linear_in_parts(a_d, weight), out=out_d)
             return out
-        if not same_type:
-            product = self.matmul(a)
-            return addend + product if out is None else torch.add(addend, product, out=out)
+        if addend.dtype != self._B.dtype:
+            return torch.add(addend, self.matmul(a), out=out)
+        if uses_onednn:
+            return _linear_in_parts(a, self._weights[0], addend)
         add_product = torch.baddbmm if a.dim() == 3 else torch.addmm
         return add_product(addend, a, self._B, out=out)
 
