@@ -55,9 +55,9 @@ def toy(tmp_path_factory):
     subprocess.run([sys.executable, TOY, "--output", folder, *sizes], check=True)
     prepared = prepare(folder, ("en", "fr"), 3000)
     settings = [
-        *SMALL, "model.dropout=0.2", "data.batch_size=500", "data.max_length=20",
-        "training.max_updates=700", "training.validate_every=350", "training.warmup=30",
-        "training.cooldown=400", "training.learning_rate=0.005", "training.average_checkpoints=1",
+        *SMALL, "model.dropout=0.1", "data.batch_size=500", "data.max_length=20",
+        "training.max_updates=400", "training.validate_every=200", "training.warmup=30",
+        "training.cooldown=280", "training.learning_rate=0.01", "training.average_checkpoints=1",
         "training.dev_beam=1",
     ]  # fmt: skip
     train(prepared, folder / "model", recipe="toy", overrides=settings, device="cpu")
@@ -65,7 +65,7 @@ def toy(tmp_path_factory):
 
 
 def test_toy_english_is_translated_to_toy_french(toy):
-    """Seeds 1 and 2 gave 76.8 and 78.3 on unseen sentences."""
+    """Seeds 1 and 2 gave 77.2 and 73.7 on unseen sentences."""
     sources, references = lines(toy / "test.en")[:300], lines(toy / "test.fr")[:300]
     assert not set(sources) & set(lines(toy / "train.en"))
     translations = translate(toy / "model", sources)
@@ -131,8 +131,8 @@ def test_a_model_that_reads_markup_knows_what_is_marked(tmp_path):
     prepared = prepare(tmp_path, ("en", "fr"), 100, "--markup", "html", "--clean", "none")
     assert "<b>" not in (prepared / "train.src").read_text(encoding="utf-8")
     settings = [
-        *SMALL, "data.batch_size=500", "training.max_updates=400", "training.validate_every=200",
-        "training.warmup=30", "training.cooldown=240", "training.learning_rate=0.008",
+        *SMALL, "data.batch_size=500", "training.max_updates=250", "training.validate_every=125",
+        "training.warmup=30", "training.cooldown=170", "training.learning_rate=0.01",
         "training.average_checkpoints=1", "training.dev_beam=1",
     ]  # fmt: skip
     train(prepared, tmp_path / "model", recipe="toy", overrides=settings, device="cpu")
