@@ -1,14 +1,16 @@
-"""SIGTERM and SIGHUP end a command as Ctrl-C does: it removes what it has written by halves."""
+"""SIGTERM, SIGHUP and Ctrl-C end a command, which first removes what it has written by halves."""
 
 import contextlib
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from types import FrameType
+from typing import Any
 
 from nmtkit.parallel import environment
 
-SIGNALS = ("SIGTERM", "SIGHUP")
+SIGNALS = ("SIGTERM", "SIGHUP", "SIGINT")
 """SIGHUP comes when a terminal or a connection is closed, unless `nohup` has it ignored.
 
 Windows has no SIGHUP. These are names so that the module loads there, and `check_platform` can say
@@ -33,34 +35,50 @@ class Terminated(BaseException):
 
 @contextlib.contextmanager
 def raise_on_termination() -> Iterator[None]:
-    """Raise Terminated in the block on the first SIGTERM or SIGHUP.
+    """Raise Terminated in the block on the first SIGTERM or SIGHUP, KeyboardInterrupt on a SIGINT.
 
-    A SIGTERM after it ends the process at once. A SIGHUP after it is ignored: when a terminal is
-    closed, the system and the shell both send one.
+    What follows at once is the same signal, sent once more, and is ignored. Later, a SIGTERM or a
+    SIGINT ends the process at once; a SIGHUP never does, as a terminal that closes may send some.
 
     Nothing changes outside the main thread, for a signal that is ignored or handled already, and
     for several processes: one that waits for another is in native code, which only the default
     action ends.
     """
-    handled: list[signal.Signals] = []
+    usual = (signal.SIG_DFL, signal.default_int_handler)
+    before: dict[signal.Signals, Any] = {}
     if threading.current_thread() is threading.main_thread() and environment.size() == 1:
         known = [getattr(signal, name) for name in SIGNALS if hasattr(signal, name)]
-        handled = [number for number in known if signal.getsignal(number) is signal.SIG_DFL]
-    for number in handled:
-        signal.signal(number, _raise)
+        before = {n: signal.getsignal(n) for n in known if signal.getsignal(n) in usual}
+    first = _FirstSignal()
+    for number in before:
+        signal.signal(number, first)
     try:
         yield
     except Terminated:
         signal.setitimer(signal.ITIMER_REAL, 0)
         raise
     finally:
-        for number in handled:
-            signal.signal(number, signal.SIG_DFL)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
-def _raise(number: int, frame: FrameType | None) -> None:
-    for other, then in ((signal.SIGTERM, signal.SIG_DFL), (signal.SIGHUP, signal.SIG_IGN)):
-        if signal.getsignal(other) is _raise:
-            signal.signal(other, then)
-    signal.setitimer(signal.ITIMER_REAL, CLEANUP_SECONDS)  # SIGALRM ends the process
-    raise Terminated(number)
+class _FirstSignal:
+    """Handler of stop signals that raises once, so that a command can clean up."""
+
+    def __init__(self) -> None:
+        """Wait for the first signal."""
+        self._echo_end: float | None = None
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        """Raise on the first signal, and end the process on a later one."""
+        now = time.monotonic()
+        if self._echo_end is not None:
+            if now > self._echo_end and number != signal.SIGHUP:
+                signal.signal(number, signal.SIG_DFL)
+                signal.raise_signal(number)
+            return
+        self._echo_end = now + environment.signal_echo()
+        if number == signal.SIGINT:
+            raise KeyboardInterrupt
+        signal.setitimer(signal.ITIMER_REAL, CLEANUP_SECONDS)  # SIGALRM ends the process
+        raise Terminated(number)

@@ -33,6 +33,15 @@ def restarted() -> bool:
     return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
 
 
+def signal_echo() -> float:
+    """Return the seconds after a stop signal in which another one is the same, sent once more.
+
+    `timeout` sends it to a command and to the group that the command is in; a cluster and torchrun
+    may both forward it to each process of a job.
+    """
+    return 5.0 if size() > 1 else 0.5
+
+
 HARMLESS_THREAD = "nmtkit progress bar"
 """Name of a thread that holds no lock while the process forks."""
 

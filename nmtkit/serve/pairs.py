@@ -85,7 +85,8 @@ def _split(pair: str) -> Pair:
 def named_files(options: Iterable[str]) -> dict[str, Path]:
     """Return the files of `--glossary` options, of the form `NAME=FILE`.
 
-    :raises ConfigError: an option has another form, or a name comes twice.
+    :raises ConfigError: an option has another form, a name comes twice, or a file can be read only
+        once, such as a pipe, where each process of the server reads it.
     """
     files: dict[str, Path] = {}
     for option in options:
@@ -97,4 +98,9 @@ def named_files(options: Iterable[str]) -> dict[str, Path]:
                 f"--glossary {option}: the name '{key}' has another file, {files[key]}"
             )
         files[key] = Path(file).absolute()
+        if files[key].exists() and not files[key].is_file():
+            raise ConfigError(
+                f"--glossary {option}: not a regular file, which a server can read again; copy it"
+                " into one"
+            )
     return files

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import signal
 import socket
+import time
 import traceback
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import uvicorn
 
 from nmtkit.errors import ConfigError, NmtkitError
+from nmtkit.parallel import environment
 from nmtkit.serve.app import make_app
 from nmtkit.serve.connection import ConnectionState, TimedConnection, TimedWebSocket
 from nmtkit.serve.service import Service
@@ -122,6 +124,7 @@ class Server(uvicorn.Server):
         self._loop_errors: dict[str, float] = {}
         self._failure: NmtkitError | None = None
         self._draining: asyncio.Task[None] | None = None
+        self._echo_end = 0.0
         self._reloading: asyncio.Task[None] | None = None
         self._must_reload = False
 
@@ -186,12 +189,16 @@ class Server(uvicorn.Server):
         yield
 
     def stop(self) -> None:
-        """Refuse new requests, finish those at work, and end; at the second time, end at once."""
+        """Refuse new requests, finish those at work, and end; at the second time, end at once.
+
+        A second signal that comes at once is the first one, sent once more.
+        """
         if self._draining is None:
+            self._echo_end = time.monotonic() + environment.signal_echo()
             self._service.journal.write("stopping", requests=self._service.answering)
             self._service.drain()
             self._draining = asyncio.create_task(self._drain())
-        else:
+        elif time.monotonic() > self._echo_end:
             self.should_exit = self.force_exit = True
 
     async def _drain(self) -> None:

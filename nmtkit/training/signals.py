@@ -24,8 +24,8 @@ class StopSignals:
     def __init__(self, grace: float = 0.0) -> None:
         """Set the grace period; signals are recorded within the `with` block.
 
-        :param grace: seconds after the first signal during which another counts as the same one: a
-            cluster and torchrun may both forward a signal that was sent once.
+        :param grace: seconds after the first signal during which another counts as the same one, as
+            `parallel.environment.signal_echo` says.
         """
         self.signal: int | None = None
         self._grace = grace

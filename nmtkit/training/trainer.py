@@ -14,6 +14,7 @@ from nmtkit.data.batching import Batches
 from nmtkit.errors import ModelError, TrainingInterrupted, counted
 from nmtkit.io.parameters import Parameters, parameters_of
 from nmtkit.models import Model
+from nmtkit.parallel import environment
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.training.checkpoint_folder import CheckpointKind, has_checkpoints, is_interrupted
 from nmtkit.training.checkpoint_store import CheckpointStore
@@ -31,9 +32,6 @@ from nmtkit.training.time_limit import TimeLimit, last_validation_before
 from nmtkit.training.validation import Validation, swapped_parameters
 
 log = logging.getLogger("nmtkit")
-
-SIGNAL_GRACE = 5.0
-"""Seconds after a stop signal in which another one counts as the same signal, forwarded again."""
 
 
 class Trainer:
@@ -128,8 +126,7 @@ class Trainer:
         :raises TrainingInterrupted: a stop signal was received; everything is saved.
         :raises ModelError: too many updates in a row had a cost or gradient that is not finite.
         """
-        grace = SIGNAL_GRACE if self.process_group.size > 1 else 0.0
-        with StopSignals(grace) as self.stop_signals:
+        with StopSignals(environment.signal_echo()) as self.stop_signals:
             self._count_time()
             is_first = True
             while not self.finished():

@@ -187,7 +187,8 @@ class SampleFolder:
 
     def _run(self, line: str) -> Run:
         words = shlex.split(line)
-        return Run(tuple(words), tuple({w: 0 for w in words if (self.folder / w).exists()}))
+        names = dict.fromkeys(word.rpartition("=")[2] for word in words)  # NAME=FILE, too
+        return Run(tuple(words), tuple(name for name in names if (self.folder / name).exists()))
 
     @contextlib.contextmanager
     def copy(self, run: Run, work: Path) -> Iterator[Path]:

@@ -1,11 +1,12 @@
-"""Send one SIGTERM to every command, at many moments, and check that it ends and harms nothing.
+"""Send a SIGTERM to every command, at many moments, and check that it ends and harms nothing.
 
     python tests/faults/terminate.py --moments 40
     python tests/faults/terminate.py --moments 4 --only 'nmtkit train'
 
 Each command line of `opened_runs.py` runs once undisturbed, and then once for each moment: a random
-time, or a random operation of Python on a file or folder. Then once for each of its inputs, in
-whose place there is a named pipe that nobody writes to. The law: it ends within END_LIMIT
+time, or a random operation of Python on a file or folder. Every second time the signal comes once
+more at once, as `timeout` sends it. Then once for each of its inputs, in whose place there is a
+named pipe that nobody writes to. The law: it ends within END_LIMIT
 seconds, with the status of a terminated or a finished command, without a traceback, and without
 leaving a process behind; each file is as it was before, as it is afterwards, or absent; and the
 same command, run again, ends as if nothing had happened. A training may have saved checkpoints.
@@ -72,15 +73,18 @@ def tree_of(folder: Path) -> Tree:
     return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
 
 
-def terminate_at(event: int, folder: Path) -> child.Arm:
-    """Return an Arm that sends a SIGTERM before this operation on files, counted from 1."""
+def terminate_at(event: int, times: int, folder: Path) -> child.Arm:
+    """Return an Arm that sends a SIGTERM before this operation on files, counted from 1.
+
+    :param times: how many operations in a row it is sent before.
+    """
 
     def arm() -> None:
         os.chdir(folder)
         remaining = itertools.count(event - 1, -1)
 
         def watch(name: str, _: tuple[object, ...]) -> None:
-            if name in kill.FOLDER_EVENTS and not next(remaining):
+            if name in kill.FOLDER_EVENTS and -times < next(remaining) <= 0:
                 os.kill(os.getpid(), signal.SIGTERM)
 
         sys.addaudithook(watch)
@@ -139,15 +143,16 @@ class Target:
 
         :raises AssertionError: the law was broken.
         """
+        times = draw.choice((1, 2))
         with self.samples.copy(self.run, self.work):
             if draw.random() < 0.3:
                 moment: float = draw.uniform(0, self.seconds)
-                ended = self.terminate_after(moment)
+                ended = self.terminate_after(moment, times)
             else:
                 moment = draw.randint(1, self.events)
-                arm = terminate_at(int(moment), self.work)
+                arm = terminate_at(int(moment), times, self.work)
                 ended = child.run(self.run.arguments, self.log, TIME_LIMIT, arm)
-            at = f"SIGTERM at {moment:g}"
+            at = f"SIGTERM at {moment:g}, {times} times"
             assert not child.is_group_alive(ended.process), f"{at}: a process is left behind"
             assert ended.seconds < self.seconds + END_LIMIT, f"{at}: {ended.seconds:.1f} s"
             assert ended.status in (0, -signal.SIGTERM, TERMINATED), f"{at}: {ended}"
@@ -192,11 +197,13 @@ class Target:
             again = child.run(forced, self.log, TIME_LIMIT, lambda: os.chdir(self.work))
         return again
 
-    def terminate_after(self, seconds: float) -> Ended:
+    def terminate_after(self, seconds: float, times: int = 1) -> Ended:
         process = child.start(self.run.arguments, self.log, lambda: os.chdir(self.work))
         time.sleep(seconds)
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(process, signal.SIGTERM)
+        for _ in range(times):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGTERM)
+            time.sleep(child.POLL)
         return child.wait(process, self.log, END_LIMIT)
 
     def is_whole(self, name: str, data: bytes) -> bool:

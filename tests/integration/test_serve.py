@@ -546,6 +546,7 @@ def test_draining_finishes_what_is_at_work(model):
         work.start()
         server.wait_until(lambda: server.service.engine.waiting_lines > 10)
         server.call(server.server.stop)
+        server.call(server.server.stop)  # `timeout` sends its signal twice
         server.wait_until(lambda: server.service.is_draining)
         with server.client() as client:
             assert client.get("/ready").status_code == 503

@@ -42,13 +42,17 @@ def start_training(prepared: Path, folder: Path) -> "subprocess.Popen[str]":
 
 
 @pytest.mark.parametrize(
-    ("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)]
+    ("number", "times", "status"),
+    [(signal.SIGTERM, 2, 143), (signal.SIGINT, 1, 130), (signal.SIGHUP, 1, 129)],
 )
-def test_a_signal_saves_and_ends(prepared, nmtkit, tmp_path, number, status):
+def test_a_signal_saves_and_ends(prepared, nmtkit, tmp_path, number, times, status):
+    """`timeout` sends its SIGTERM to a command, and at once to the group that the command is in."""
     process = start_training(prepared, tmp_path / "model")
     second = nmtkit("train", prepared, "--output", tmp_path / "model", *ENDLESS, status=1)
     assert f"process {process.pid} is training there" in second.stderr
-    process.send_signal(number)
+    for _ in range(times):
+        process.send_signal(number)
+        time.sleep(0.002)
     _, stderr = finish(process, 10)
     assert process.returncode == status
     assert "saving after this update" in stderr and "resumes from there" in stderr

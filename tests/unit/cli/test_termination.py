@@ -1,5 +1,6 @@
-"""One SIGTERM or SIGHUP ends a command, which first removes what it has written by halves."""
+"""One stop signal ends a command, which first removes what it has written by halves."""
 
+import multiprocessing
 import signal
 import threading
 
@@ -7,27 +8,63 @@ import click
 import pytest
 
 from nmtkit.cli.main import cli
-from nmtkit.cli.termination import Terminated, raise_on_termination
+from nmtkit.cli.termination import CLEANUP_SECONDS, Terminated, raise_on_termination
 from nmtkit.io.atomic import atomic_file
 
+KINDS = {
+    signal.SIGTERM: Terminated,
+    signal.SIGHUP: Terminated,
+    signal.SIGINT: KeyboardInterrupt,
+}
 
-def test_a_sigterm_is_raised_once_and_then_has_its_default_effect():
-    with pytest.raises(Terminated), raise_on_termination():
+
+@pytest.fixture
+def now(monkeypatch):
+    """Return a list with the time of the clock that signals are compared by."""
+    times = [100.0]
+    monkeypatch.setattr("nmtkit.cli.termination.time.monotonic", lambda: times[0])
+    return times
+
+
+@pytest.mark.parametrize("number", KINDS)
+def test_a_signal_is_raised_once_however_often_it_is_sent_at_once(now, number):
+    with pytest.raises(KINDS[number]), raise_on_termination():
         try:
-            signal.raise_signal(signal.SIGTERM)
+            signal.raise_signal(number)
         finally:
-            assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-            assert signal.getitimer(signal.ITIMER_REAL)[0] > 0
-    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+            is_limited = 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= CLEANUP_SECONDS
+            assert is_limited == (number != signal.SIGINT)
+            for now[0] in (100.0, 100.4):
+                for echo in KINDS:
+                    signal.raise_signal(echo)
+    if number != signal.SIGINT:
+        assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
-def test_a_terminal_that_closes_may_say_so_twice():
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_later_signal_ends_the_process_at_once(now, number):
+    def end_twice():
+        with raise_on_termination():
+            try:
+                signal.raise_signal(number)
+            finally:
+                now[0] += 1
+                signal.raise_signal(number)
+
+    process = multiprocessing.get_context("fork").Process(target=end_twice)
+    process.start()
+    process.join()
+    assert process.exitcode == -number
+
+
+def test_a_terminal_that_closes_may_say_so_later(now):
     with pytest.raises(Terminated) as error, raise_on_termination():
         try:
             signal.raise_signal(signal.SIGHUP)
         finally:
+            now[0] += 20
             signal.raise_signal(signal.SIGHUP)
-            assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     assert error.value.signal == signal.SIGHUP
     assert signal.getsignal(signal.SIGHUP) is signal.SIG_DFL
 

@@ -115,7 +115,11 @@ def test_requests_at_work_at_the_end_of_draining_are_answered(hosts: FakeHosts, 
             assert int(answer.headers["retry-after"]) > 0
 
 
-def test_a_second_stop_waits_for_no_answer(hosts: FakeHosts, tmp_path) -> None:
+def test_a_second_stop_waits_for_no_answer(
+    hosts: FakeHosts, tmp_path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If it does not come at once, as the second SIGTERM of `timeout` does."""
+    monkeypatch.setattr("nmtkit.parallel.environment.signal_echo", lambda: 0.0)
     hosts.hold_answer = 30.0
     with running(tmp_path, drain=30.0) as server, ThreadPoolExecutor(1) as pool:
         text = pool.submit(server.translate, q="one")

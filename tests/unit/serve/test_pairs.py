@@ -1,5 +1,7 @@
 """Which model translates which languages."""
 
+import os
+
 import pytest
 
 from nmtkit.errors import ConfigError, ModelError
@@ -50,7 +52,8 @@ def test_what_is_no_pair_is_named(folder, tmp_path):
     for path, problem in ((str(tmp_path), "no config.toml"), (folder("empty", "", ""), "not name")):
         with pytest.raises(ModelError, match=problem):
             models_of_pairs([path], [])
-    for options in (["x"], ["=x"], ["x="], ["a=b", "a=c"]):
+    os.mkfifo(tmp_path / "pipe")
+    for options in (["x"], ["=x"], ["x="], ["a=b", "a=c"], [f"a={tmp_path / 'pipe'}"]):
         with pytest.raises(ConfigError, match=f"--glossary {options[-1]}: "):
             named_files(options)
 
