@@ -82,6 +82,14 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
 
 
+@pytest.fixture
+def foreground() -> Iterator[None]:
+    """Handle SIGINT as a program in the foreground, even if the tests run in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture(scope="session")
 def preloaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Return a folder with programs `nmtkit` and `python` that start at once: torch is imported."""

@@ -26,6 +26,7 @@ def now(monkeypatch):
     return times
 
 
+@pytest.mark.usefixtures("foreground")
 @pytest.mark.parametrize("number", KINDS)
 def test_a_signal_is_raised_once_however_often_it_is_sent_at_once(now, number):
     with pytest.raises(KINDS[number]), raise_on_termination():
@@ -42,6 +43,7 @@ def test_a_signal_is_raised_once_however_often_it_is_sent_at_once(now, number):
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
+@pytest.mark.usefixtures("foreground")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_later_signal_ends_the_process_at_once(now, number):
     def end_twice():
