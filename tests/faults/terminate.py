@@ -4,12 +4,12 @@
     python tests/faults/terminate.py --moments 4 --only 'nmtkit train'
 
 Each command line of `opened_runs.py` runs once undisturbed, and then once for each moment: a random
-time, or a random operation of Python on a file or folder. Every second time the signal comes once
-more at once, as `timeout` sends it. Then once for each of its inputs, in whose place there is a
-named pipe that nobody writes to. The law: it ends within END_LIMIT
-seconds, with the status of a terminated or a finished command, without a traceback, and without
-leaving a process behind; each file is as it was before, as it is afterwards, or absent; and the
-same command, run again, ends as if nothing had happened. A training may have saved checkpoints.
+time, or a random operation of Python on a file or folder. Half of the signals come twice at once,
+as `timeout` sends them. Then once for each of its inputs, in whose place there is a named pipe that
+nobody writes to. The law: it ends within END_LIMIT seconds, with the status of a terminated or a
+finished command, without a traceback, and without leaving a process behind; each file is as it was
+before, as it is afterwards, or absent; and the same command, run again, ends as if nothing had
+happened. A training may have saved checkpoints.
 Prints the number of signals; the exit status is 1 if the law was broken.
 """
 
