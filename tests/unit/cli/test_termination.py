@@ -45,11 +45,12 @@ def test_a_signal_is_raised_once_however_often_it_is_sent_at_once(now, number):
 
 @pytest.mark.usefixtures("foreground")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_later_signal_ends_the_process_at_once(now, number):
+@pytest.mark.parametrize("first", KINDS)
+def test_a_later_signal_ends_the_process_at_once(now, first, number):
     def end_twice():
         with raise_on_termination():
             try:
-                signal.raise_signal(number)
+                signal.raise_signal(first)
             finally:
                 now[0] += 1
                 signal.raise_signal(number)
