@@ -3,7 +3,6 @@
 import contextlib
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from types import FrameType
 from typing import Any
@@ -67,17 +66,16 @@ class _FirstSignal:
 
     def __init__(self) -> None:
         """Wait for the first signal."""
-        self._echo_end: float | None = None
+        self._echo: environment.SignalEcho | None = None
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         """Raise on the first signal, and end the process on a later one."""
-        now = time.monotonic()
-        if self._echo_end is not None:
-            if now > self._echo_end and number != signal.SIGHUP:
+        if self._echo is not None:
+            if not self._echo.lasts() and number != signal.SIGHUP:
                 signal.signal(number, signal.SIG_DFL)
                 signal.raise_signal(number)
             return
-        self._echo_end = now + environment.signal_echo()
+        self._echo = environment.SignalEcho()
         if number == signal.SIGINT:
             raise KeyboardInterrupt
         signal.setitimer(signal.ITIMER_REAL, CLEANUP_SECONDS)  # SIGALRM ends the process

@@ -1,12 +1,13 @@
 """Environment variables with which `torchrun` and other launchers describe a job.
 
 They are read without torch, so that a command knows at once whether it is one of several processes.
-Whether this process has threads is found out here, too.
+Whether this process has threads is found out here, too, and whether a stop signal is a new one.
 """
 
 import os
 import sys
 import threading
+import time
 
 REQUIRED_VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 """Variables that torch needs to connect processes; if one is missing, all are ignored."""
@@ -33,13 +34,20 @@ def restarted() -> bool:
     return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
 
 
-def signal_echo() -> float:
-    """Return the seconds after a stop signal in which another one is the same, sent once more.
+class SignalEcho:
+    """The time after a stop signal in which another one is the same, sent once more.
 
     `timeout` sends it to a command and to the group that the command is in; a cluster and torchrun
     may both forward it to each process of a job.
     """
-    return 5.0 if size() > 1 else 0.5
+
+    def __init__(self) -> None:
+        """Begin: the first signal comes now."""
+        self._end = time.monotonic() + (5.0 if size() > 1 else 0.5)
+
+    def lasts(self) -> bool:
+        """Return whether a signal that comes now is the first one."""
+        return time.monotonic() <= self._end
 
 
 HARMLESS_THREAD = "nmtkit progress bar"

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import signal
 import socket
-import time
 import traceback
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -124,7 +123,7 @@ class Server(uvicorn.Server):
         self._loop_errors: dict[str, float] = {}
         self._failure: NmtkitError | None = None
         self._draining: asyncio.Task[None] | None = None
-        self._echo_end = 0.0
+        self._stop_echo: environment.SignalEcho | None = None
         self._reloading: asyncio.Task[None] | None = None
         self._must_reload = False
 
@@ -193,12 +192,12 @@ class Server(uvicorn.Server):
 
         A second signal that comes at once is the first one, sent once more.
         """
-        if self._draining is None:
-            self._echo_end = time.monotonic() + environment.signal_echo()
+        if self._stop_echo is None:
+            self._stop_echo = environment.SignalEcho()
             self._service.journal.write("stopping", requests=self._service.answering)
             self._service.drain()
             self._draining = asyncio.create_task(self._drain())
-        elif time.monotonic() > self._echo_end:
+        elif not self._stop_echo.lasts():
             self.should_exit = self.force_exit = True
 
     async def _drain(self) -> None:

@@ -3,33 +3,29 @@
 import logging
 import signal
 import threading
-import time
 from types import FrameType, TracebackType
 from typing import Any
 
+from nmtkit.parallel import environment
 from nmtkit.parallel.fork_start import STOP_SIGNALS
 
 log = logging.getLogger("nmtkit")
 
 
 class StopSignals:
-    """Context manager that records the first stop signal; a second one has its usual effect.
+    """Context manager that records the first stop signal; a later one has its usual effect.
 
-    A signal that the process ignores stays ignored: shells start background jobs with SIGINT
-    ignored. Outside the main thread nothing is recorded: Python handles signals in the main thread.
+    One that comes at once is the first one, sent once more (`SignalEcho`), and has none. A signal
+    that the process ignores stays ignored: shells start background jobs with SIGINT ignored.
+    Outside the main thread nothing is recorded: Python handles signals in the main thread.
 
     signal: number of the signal received, or None.
     """
 
-    def __init__(self, grace: float = 0.0) -> None:
-        """Set the grace period; signals are recorded within the `with` block.
-
-        :param grace: seconds after the first signal during which another counts as the same one, as
-            `parallel.environment.signal_echo` says.
-        """
+    def __init__(self) -> None:
+        """Wait: signals are recorded within the `with` block."""
         self.signal: int | None = None
-        self._grace = grace
-        self._grace_end = 0.0
+        self._echo: environment.SignalEcho | None = None
         self._old_handlers: dict[int, Any] = {}
 
     def __enter__(self) -> "StopSignals":
@@ -47,15 +43,13 @@ class StopSignals:
         self._restore()
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        if self.signal is not None:
-            if time.monotonic() > self._grace_end:
+        if self._echo is not None:
+            if not self._echo.lasts():
                 self._restore()
                 signal.raise_signal(number)
             return
         self.signal = number
-        self._grace_end = time.monotonic() + self._grace
-        if not self._grace:
-            self._restore()
+        self._echo = environment.SignalEcho()
         log.warning(
             "%s: saving after this update, then stopping; send it again to stop at once",
             signal.Signals(number).name,

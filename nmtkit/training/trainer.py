@@ -14,7 +14,6 @@ from nmtkit.data.batching import Batches
 from nmtkit.errors import ModelError, TrainingInterrupted, counted
 from nmtkit.io.parameters import Parameters, parameters_of
 from nmtkit.models import Model
-from nmtkit.parallel import environment
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.training.checkpoint_folder import CheckpointKind, has_checkpoints, is_interrupted
 from nmtkit.training.checkpoint_store import CheckpointStore
@@ -126,7 +125,7 @@ class Trainer:
         :raises TrainingInterrupted: a stop signal was received; everything is saved.
         :raises ModelError: too many updates in a row had a cost or gradient that is not finite.
         """
-        with StopSignals(environment.signal_echo()) as self.stop_signals:
+        with StopSignals() as self.stop_signals:
             self._count_time()
             is_first = True
             while not self.finished():

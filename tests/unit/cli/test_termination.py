@@ -22,7 +22,7 @@ KINDS = {
 def now(monkeypatch):
     """Return a list with the time of the clock that signals are compared by."""
     times = [100.0]
-    monkeypatch.setattr("nmtkit.cli.termination.time.monotonic", lambda: times[0])
+    monkeypatch.setattr("nmtkit.parallel.environment.time.monotonic", lambda: times[0])
     return times
 
 

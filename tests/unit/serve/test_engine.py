@@ -119,7 +119,7 @@ def test_a_second_stop_waits_for_no_answer(
     hosts: FakeHosts, tmp_path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If it does not come at once, as the second SIGTERM of `timeout` does."""
-    monkeypatch.setattr("nmtkit.parallel.environment.signal_echo", lambda: 0.0)
+    monkeypatch.setattr("nmtkit.parallel.environment.SignalEcho.lasts", lambda _: False)
     hosts.hold_answer = 30.0
     with running(tmp_path, drain=30.0) as server, ThreadPoolExecutor(1) as pool:
         text = pool.submit(server.translate, q="one")

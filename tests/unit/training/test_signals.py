@@ -7,16 +7,7 @@ import pytest
 
 from nmtkit.training.signals import StopSignals
 
-
-@pytest.fixture(autouse=True)
-def usual_handlers():
-    """Set the signal handlers of a foreground program, even if tests run in the background."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
+pytestmark = pytest.mark.usefixtures("foreground")
 
 
 def test_an_ignored_signal_stays_ignored():
@@ -34,19 +25,20 @@ def test_the_first_signal_is_recorded_and_handlers_are_restored(number):
         assert interruption.signal is None
         signal.raise_signal(number)
         assert interruption.signal == number
-        assert signal.getsignal(number) == before  # for the second one
     assert signal.getsignal(number) == before
 
 
-def test_within_the_grace_a_second_signal_counts_as_the_first(monkeypatch):
+@pytest.mark.parametrize(("processes", "seconds"), [(1, 0.5), (2, 5.0)])
+def test_a_second_signal_that_comes_at_once_counts_as_the_first(monkeypatch, processes, seconds):
     now = [100.0]
-    monkeypatch.setattr("nmtkit.training.signals.time.monotonic", lambda: now[0])
-    with StopSignals(grace=5) as interruption:
+    monkeypatch.setattr("nmtkit.parallel.environment.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("nmtkit.parallel.environment.size", lambda: processes)
+    with StopSignals() as interruption:
         signal.raise_signal(signal.SIGTERM)
-        for now[0] in (100.1, 104.9):
+        for now[0] in (100.1, 100.0 + seconds):
             signal.raise_signal(signal.SIGINT)
         assert interruption.signal == signal.SIGTERM
-        now[0] = 105.1
+        now[0] += 0.1
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
         assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL

@@ -181,7 +181,7 @@ def test_a_training_stopped_by_a_signal_resumes_exactly(make_trainer, number, up
 
 @pytest.mark.usefixtures("foreground")
 def test_a_later_signal_stops_at_once(make_trainer, monkeypatch):
-    monkeypatch.setattr("nmtkit.parallel.environment.signal_echo", lambda: 0.0)
+    monkeypatch.setattr("nmtkit.parallel.environment.SignalEcho.lasts", lambda _: False)
     trainer = make_trainer()
     loss = trainer.model.loss
 
