@@ -26,7 +26,7 @@ from nmtkit.models.fast.torch_private import (
     fbgemm_pack,
     fbgemm_product,
     has_fbgemm,
-    has_private,
+    has_int_matmul,
     int_matmul,
     pack_rows,
     processor_capabilities,
@@ -41,7 +41,7 @@ MAX_INT8 = 127
 
 @functools.cache
 def _has_vnni() -> bool:
-    return bool(processor_capabilities().get("avx512_vnni")) and has_private("_int_mm")
+    return bool(processor_capabilities().get("avx512_vnni")) and has_int_matmul()
 
 
 @functools.cache

@@ -73,7 +73,22 @@ def processor_capabilities() -> Mapping[str, Any]:
 
 def int_matmul(a: Tensor, b: Tensor) -> Tensor:
     """Return the exact product of int8 matrices. Shapes: [N, n]; [n, w]; int32 [N, w]."""
-    return torch._int_mm(a, b) if has_private("_int_mm") else plain_int_matmul(a, b)
+    return torch._int_mm(a, b) if has_int_matmul() else plain_int_matmul(a, b)
+
+
+def has_int_matmul() -> bool:
+    """Return True if this torch has products of int8 matrices, and they are exact.
+
+    Those of oneDNN are not where it does without VNNI, as ONEDNN_MAX_CPU_ISA can tell it to: pairs
+    of products are added in 16 bits.
+    """
+    return has_private("_int_mm") and _is_int_mm_exact()
+
+
+@functools.cache
+def _is_int_mm_exact() -> bool:
+    largest = torch.full((2, 2), 127, dtype=torch.int8)
+    return torch.equal(torch._int_mm(largest, largest), plain_int_matmul(largest, largest))
 
 
 def plain_int_matmul(a: Tensor, b: Tensor) -> Tensor:

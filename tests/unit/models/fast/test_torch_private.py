@@ -12,10 +12,12 @@ from nmtkit.models.fast import torch_private
 from nmtkit.models.fast.torch_private import (
     MAX_FBGEMM_ROW,
     OLD_CAPABILITIES,
+    _is_int_mm_exact,
     fbgemm_pack,
     fbgemm_product,
     gradient_norm,
     has_fbgemm,
+    has_int_matmul,
     has_private,
     int_matmul,
     pack_rows,
@@ -77,6 +79,25 @@ def test_int8_products_are_exact() -> None:
         for shape in ((5, 16), (16, 8))
     )
     assert torch.equal(int_matmul(a, b).long(), a.long() @ b.long())
+
+
+def test_int8_products_that_are_added_in_16_bits_are_not_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """oneDNN adds pairs of products so if ONEDNN_MAX_CPU_ISA=AVX2 keeps it from VNNI."""
+
+    def product_of_pairs(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        unsigned = a.long() + 128
+        products = unsigned[:, :, None] * b.long()
+        pairs = products[:, ::2] + products[:, 1::2]
+        correction = 128 * b.long().sum(0)
+        return (pairs.clamp(-(2**15), 2**15 - 1).sum(1) - correction).int()
+
+    monkeypatch.setattr(torch, "_int_mm", product_of_pairs)
+    monkeypatch.setattr(torch_private, "_is_int_mm_exact", _is_int_mm_exact.__wrapped__)
+    assert not has_int_matmul()
+    a, b = torch.full((3, 4), 127, dtype=torch.int8), torch.full((4, 2), -127, dtype=torch.int8)
+    assert (int_matmul(a, b) == -4 * 127**2).all() and (product_of_pairs(a, b) != -4 * 127**2).all()
 
 
 @pytest.mark.skipif(not has_fbgemm(), reason="this torch has no FBGEMM")
