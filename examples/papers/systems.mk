@@ -62,7 +62,7 @@ $(WORK)/%/text/train50.src $(WORK)/%/text/train50.tgt: $(vocabulary)
 choose = $(PYTHON) $(systems)/choose.py $(prepared)/$1 --output $(@D)/$(basename $(@F))
 sample = $(call choose,train) --words 0-$1 --random $2
 
-# CSLM is validated on a random 0.1 % of its training text (Cho et al. 2014, section 4.1.2).
+# CSLM is validated on a random 0.1 % of its text (Cho et al. 2014, section 4.1.2), of distinct pairs.
 P_cslm     := $(WORK)/cslm/prepared
 cslm_side   = <($(join) $(P_$(cslm_text))/train.$1)
 thousandth  = $$(( ($$(wc -l < $1) + 999) / 1000 ))

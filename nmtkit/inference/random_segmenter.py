@@ -1,6 +1,7 @@
 """Random segments of long lines: the controls of Pouget-Abadie et al. 2014.
 
-No reverse model is used; the translation of a segment is the best of search.
+The paper does not say which of its translations a segment has here. It is the best of search, by
+mean log p: no reverse model is used.
 """
 
 from collections.abc import Callable, Iterator, Sequence
