@@ -39,9 +39,9 @@ wmt14: $(INSTALLED)
 	+$(MAKE) --no-print-directory -f examples/wmt14-en-fr/Makefile $(STEP) \
 	    NMTKIT=$(BIN)/nmtkit PYTHON=$(BIN)/python
 
-# TEST_PROCESSES run in parallel, with one thread each unless a test uses more: three on two cores, as
+# TEST_PROCESSES run in parallel, with one thread each unless a test uses more: four on two cores, as
 # tests wait for disks, servers and processes.
-TEST_PROCESSES ?= 3
+TEST_PROCESSES ?= 4
 PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist worksteal
 test: $(INSTALLED)
 	$(PYTEST) --durations=5
