@@ -19,13 +19,22 @@ def test_an_ignored_signal_stays_ignored():
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_the_first_signal_is_recorded_and_handlers_are_restored(number):
-    before = signal.getsignal(number)
+def test_the_first_signal_is_recorded_and_handlers_are_restored(number, monkeypatch):
+    monkeypatch.setattr("nmtkit.parallel.environment.SignalEcho.lasts", lambda _: False)
+    second = []
+
+    def before(number, frame):
+        second.append((number, signal.getsignal(number)))
+
+    usual = signal.signal(number, before)
     with StopSignals() as interruption:
         assert interruption.signal is None
         signal.raise_signal(number)
-        assert interruption.signal == number
+        assert interruption.signal == number and second == []
+        signal.raise_signal(number)
+        assert second == [(number, before)]
     assert signal.getsignal(number) == before
+    signal.signal(number, usual)
 
 
 @pytest.mark.parametrize(("processes", "seconds"), [(1, 0.5), (2, 5.0)])
