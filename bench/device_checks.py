@@ -30,9 +30,16 @@ from nmtkit.models.rnnsearch import RNNsearchConfig
 from nmtkit.models.softmax_sampling import WordSampler
 from nmtkit.search.batch_queue import EncodedBatch, source_lengths
 from nmtkit.search.beam import beam_search, search_batches
+from nmtkit.search.branches import find_branches
+from nmtkit.search.constraints import Constraints
+from nmtkit.search.forced_decoding import decode_forced
+from nmtkit.search.forced_prefix import PrefixNode, chain
 from nmtkit.search.hypothesis import Hypothesis
+from nmtkit.search.model_averaging import EQUAL_WEIGHTS
+from nmtkit.search.next_token import scorer_of
 from nmtkit.search.prefix_tree import PrefixTree, tree_log_probs
 from nmtkit.search.sampling import sample
+from nmtkit.search.word_boundaries import WordBoundaries
 from nmtkit.training.cost_gradient import Teacher
 from nmtkit.training.gradient import Gradient
 from nmtkit.training.optimizers import make_optimizer
@@ -61,6 +68,24 @@ CANDIDATES = torch.tensor([[0, 1, 2, 4, 5, -1], [0, 1, 3, 6, 8, 9]] * 4)
 SHORT = ([[3, 8, 1, 4, 0], [0], [5, 2, 0]], [[2, 6, 0], [4, 1, 3, 5, 0], [0]])
 LONG = ([[3, 8, 1] * 4 + [0], [5, 2, 0]], [[2, 9, 6, 7] * 4 + [0], [4, 0]])
 BATCH_SENTENCES = 3
+BOUNDARIES = WordBoundaries([(token % 2 == 1, True) for token in range(TGT_SIZE)])
+"""Words end with an even token."""
+
+CONSTRAINTS = [
+    Constraints((((3, 4), (6,)), ((4,),)), ((0, 1), (2,))),  # two terms, one with alternatives
+    Constraints(prefix=chain((5, 4))),
+    Constraints(),
+    Constraints((((8,),),), ((0,),), forbidden=((2,), (7, 6))),
+    Constraints((((2,), (9, 10)),), ((0,),), strict=False),
+    Constraints((((6,),),), ((0,),), prefix=PrefixNode({3: chain((4,)), 8: None})),
+    Constraints((((4,),), ((4,),)), ((0,), (0,))),  # terms that a token begins alike
+    Constraints(forbidden=((4,),)),
+]
+"""Of each sentence: terms, words that are forbidden, beginnings."""
+
+ALLOWED = torch.tensor([[*range(7), 8, 9, 10, -1], list(range(TGT_SIZE))] * 4)
+"""Candidates with the tokens of these."""
+
 BEAM = SearchConfig(beam=3, max_length_ratio=4.0)
 GREEDY = SearchConfig(beam=1, max_length_ratio=4.0)
 
@@ -218,6 +243,38 @@ def search_all(
     return search_batches(models, encoded_batches(models, device, candidates), settings, 1)
 
 
+def search_constrained(
+    models: list[Any], device: torch.device, candidates: Tensor | None = None
+) -> list[list[Hypothesis]]:
+    """Translate with terms, forbidden words and prefixes."""
+    settings = dataclasses.replace(BEAM, no_repeat_ngram=3)
+    batches = (
+        batch._replace(constraints=CONSTRAINTS[start : start + BATCH_SENTENCES])
+        for start, batch in zip(
+            range(0, len(SENTENCES), BATCH_SENTENCES),
+            encoded_batches(models, device, candidates),
+            strict=True,
+        )
+    )
+    return search_batches(models, batches, settings, 1, boundaries=BOUNDARIES)
+
+
+def continue_prefix(models: list[Any], device: torch.device) -> list[Any]:
+    """Find the ways to go on behind a prefix, and the best translation that begins with it."""
+    src, src_mask = first_sentences(device, 1)
+    encoded = [model.encode(src, src_mask) for model in models]
+    batch = EncodedBatch(encoded, source_lengths(src, src_mask))
+    scorer = scorer_of([model.output_layer() for model in models], None, EQUAL_WEIGHTS)
+    begun = decode_forced(models, batch, scorer, (5, 4))
+    rest = PrefixNode({3: chain((6,)), 8: None})
+    spellings = [b"", b"", *(b"%d " % token for token in range(2, TGT_SIZE))]
+    branches = find_branches(models, batch, scorer, BEAM, begun, rest, 3, spellings)
+    behind = batch._replace(begun=begun, constraints=[Constraints(prefix=rest)])
+    continued = search_batches(models, [behind], BEAM, 1, boundaries=BOUNDARIES)
+    tokens = [torch.tensor([*branch.tokens, branch.cost]) for branch in branches]
+    return [torch.tensor(begun.scores), *tokens, *continued]
+
+
 def search_few(models: list[Any], device: torch.device) -> list[list[Hypothesis]]:
     """Translate a few sentences, with alignments if there are any."""
     aligned = models[0].has_attention
@@ -258,6 +315,9 @@ RUNS: dict[str, Run] = {
     "greedy search": partial(search_all, settings=GREEDY),
     "candidates": partial(search_all, candidates=CANDIDATES),
     "few sentences": search_few,
+    "constraints": search_constrained,
+    "constraints, candidates": partial(search_constrained, candidates=ALLOWED),
+    "continuations": continue_prefix,
     "sampling": draw,
     "scores": score,
     "scores of an n-best list": score_tree,
@@ -323,7 +383,7 @@ def check_device(device: torch.device, factor: int = 1) -> Iterator[Check]:
             if can_run(kind, model):
                 yield check_run(f"{name}: {kind}", [config], run, device, factor)
     ensemble = [CONFIGS["rnnsearch, groundhog"], CONFIGS["rnnsearch, factored"]]
-    for kind in ("beam search", "candidates", "few sentences", "sampling"):
+    for kind in ("beam search", "candidates", "few sentences", "constraints", "sampling"):
         yield check_run(f"ensemble: {kind}", ensemble, RUNS[kind], device, factor)
 
 

@@ -83,6 +83,12 @@ class DeviceTensor(Tensor):
         """Return the values, as `Tensor.tolist`, which refuses subclasses."""
         return self.cpu().tolist()
 
+    def new_tensor(  # type: ignore[override]
+        self, data: Any, *, dtype: torch.dtype | None = None
+    ) -> Tensor:
+        """Copy values to the device, as `Tensor.new_tensor`, which waits for the copy."""
+        return torch.tensor(data, dtype=dtype or self.dtype).to(DEVICE)
+
     def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         """Return the values; reading them is not recorded."""
         return f"DeviceTensor({self.host!r})"

@@ -22,7 +22,7 @@ from nmtkit.data.batch import pad
 from nmtkit.errors import DataError, ModelError, counted, refuse_other
 from nmtkit.inference.ensemble import Ensemble, SourceTokens
 from nmtkit.inference.stream_batching import WINDOW_BATCHES, LinesDone, length_batches, windows
-from nmtkit.models.search_state import row_numbers
+from nmtkit.models.search_state import upload
 from nmtkit.parallel.process_group import SINGLE_PROCESS, ProcessGroup
 from nmtkit.search.prefix_tree import PrefixTree, tree_log_probs
 from nmtkit.special_symbols import EOS, UNK
@@ -309,7 +309,7 @@ class Scorer:
         tgt = tgt.to(first.device, non_blocking=True)
         row_of = {source: row for row, source in enumerate(dict.fromkeys(sources))}
         unique_sources = [src_tokens[source] for source in row_of]
-        rows = row_numbers([row_of[source] for source in sources], first.device)  # [B]
+        rows = upload([row_of[source] for source in sources], first.device)  # [B]
         src_rows = rows if len(row_of) < len(sources) else None
         with torch.inference_mode():
             scored = self._ensemble.score(unique_sources, tgt, tgt_mask, src_rows)

@@ -32,7 +32,7 @@ from nmtkit.models.fixed_context import FixedContextModel
 from nmtkit.models.kernels import Twin
 from nmtkit.models.layers import addmm, bias, matrix, orthogonal
 from nmtkit.models.packing import Packing
-from nmtkit.models.search_state import row_numbers
+from nmtkit.models.search_state import upload
 
 RADIUS = 0.4
 """Spectral radius of W_l and W_r."""
@@ -78,7 +78,7 @@ def plain_compose(h: Tensor, W: Tensor, b: Tensor, packing: Packing) -> tuple[Te
     b_h, b_w = torch.split(b, [n, 3])
     longest_first = packing.ranks.argsort()
     level = packing.pad(h).index_select(0, longest_first)  # h^(0) [B, T, n]
-    sizes = row_numbers(packing.sizes, h.device).unsqueeze(1)
+    sizes = upload(packing.sizes, h.device).unsqueeze(1)
     is_real = torch.arange(len(level), device=h.device) < sizes  # [T_x, B]
     lengths = is_real.sum(0)  # [B]
     level = level[:, : len(is_real)]  # [B, T_x, n]
@@ -152,7 +152,7 @@ class GrConv(FixedContextModel):
                 for level in range(1, length)
             ]
             pairs = zip(levels, rows, strict=False)
-            compositions.append([values[row_numbers(nodes, src.device)] for values, nodes in pairs])
+            compositions.append([values[upload(nodes, src.device)] for values, nodes in pairs])
         return compositions
 
     def _compose(self, src: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:

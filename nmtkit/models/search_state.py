@@ -129,9 +129,9 @@ def select_hypotheses(value: Tensor, parents: Tensor) -> Tensor:
     return value.flatten(0, 1).index_select(0, rows).view(*parents.shape, *value.shape[2:])
 
 
-def row_numbers(rows: Sequence[int], device: torch.device) -> Tensor:
-    """Return row numbers on a device, without waiting for it. Shape: [n], int64."""
-    return torch.tensor(rows, dtype=torch.int64).to(device, non_blocking=True)
+def upload(values: Sequence[Any], device: torch.device, dtype: torch.dtype = torch.int64) -> Tensor:
+    """Return numbers, also in nested sequences, on a device, without waiting for it."""
+    return torch.tensor(values, dtype=dtype).to(device, non_blocking=True)
 
 
 def replace_rows(value: Tensor, rows: Tensor, new: Tensor, padding: int = 0) -> Tensor:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from nmtkit.errors import ModelError
 from nmtkit.models.base import TranslationModel
-from nmtkit.models.search_state import EncodedSource, row_numbers
+from nmtkit.models.search_state import EncodedSource, upload
 from nmtkit.search.hypothesis import Hypothesis
 from nmtkit.search.search_settings import NO_ALIGNMENT
 from nmtkit.special_symbols import BOS, EOS
@@ -63,7 +63,7 @@ def _alignments(
     for step in range(tokens.size(2)):
         active = [i for i, s in enumerate(sentences) if step < _max_length(hypotheses[s])]
         if len(active) < len(sentences):
-            chosen = row_numbers(active, lengths.device)
+            chosen = upload(active, lengths.device)
             sentences = [sentences[i] for i in active]
             encoded, state = encoded.select_sentences(chosen), state.select_sentences(chosen)
             prev, tokens = prev[chosen], tokens[chosen]

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from nmtkit.config import SearchConfig
-from nmtkit.models.search_state import EncodedSource, row_numbers
+from nmtkit.models.search_state import EncodedSource, upload
 
 if TYPE_CHECKING:
     from nmtkit.search.constraints import Constraints
@@ -53,7 +53,7 @@ class EncodedBatch(NamedTuple):
             return None
         from nmtkit.search.repeats import RepeatedNgrams  # rarely needed: start-up
 
-        begun = row_numbers(self.begun.tokens if self.begun else (), self.lengths.device)
+        begun = upload(self.begun.tokens if self.begun else (), self.lengths.device)
         tokens = begun.expand(len(self.lengths), hypotheses, -1)
         return RepeatedNgrams(settings.no_repeat_ngram, self.repeatable, tokens)
 

@@ -13,7 +13,7 @@ from nmtkit.models.search_state import (
     Refillable,
     SearchState,
     replace_rows,
-    row_numbers,
+    upload,
 )
 from nmtkit.search.batch_queue import BatchQueue, EncodedBatch, replace_sentences
 from nmtkit.search.beam_history import BeamHistory
@@ -95,7 +95,7 @@ class BatchedSearch:
             self._constrained.advance(parents, self._beam.tokens)
         newly_done = sorted(set(done) - self._free_rows)
         if newly_done:
-            rows = row_numbers(newly_done, parents.device)
+            rows = upload(newly_done, parents.device)
             self._beam = retire(self._beam, rows, self.history)
             self._free_rows.update(newly_done)
 
@@ -108,7 +108,7 @@ class BatchedSearch:
         if self._constrained is None or not self._constrained.rows:
             return self._scorer.best(readouts, beam.scores, count, mask)
         device = beam.scores.device
-        rows = row_numbers(self._constrained.rows, device)
+        rows = upload(self._constrained.rows, device)
         constrained = self._constrained.best(
             self._scorer.select(rows),
             [readout[rows] for readout in readouts],
@@ -121,7 +121,7 @@ class BatchedSearch:
         )
         if len(rows) == self._rows:
             return constrained
-        free = row_numbers(self._constrained.free_rows, device)
+        free = upload(self._constrained.free_rows, device)
         expansions = self._scorer.select(free).best(
             [readout[free] for readout in readouts],
             beam.scores[free],
@@ -165,7 +165,7 @@ class BatchedSearch:
         """Put waiting sentences into free rows."""
         batch = self._queue.take(len(self._free_rows))
         free = [self._free_rows.pop() for _ in range(len(batch.lengths))]
-        rows = row_numbers(free, batch.lengths.device)
+        rows = upload(free, batch.lengths.device)
         states, beam, constrained = self._initial(batch)
         self._encoded = replace_sentences(self._encoded, rows, batch.encoded)
         self._states = replace_sentences(self._states, rows, states)
@@ -181,7 +181,7 @@ class BatchedSearch:
     def _drop_free_rows(self) -> None:
         """Remove the rows of sentences that are done."""
         kept = [row for row in range(self._rows) if row not in self._free_rows]
-        rows = row_numbers(kept, self._beam.sentences.device)
+        rows = upload(kept, self._beam.sentences.device)
         self._free_rows.clear()
         self._rows = len(kept)
         self._beam = self._beam.select(rows)

@@ -11,6 +11,7 @@ import torch
 
 from nmtkit.config import SearchConfig
 from nmtkit.models.base import TranslationModel
+from nmtkit.models.search_state import upload
 from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.candidates import CandidateScorer
 from nmtkit.search.forced_decoding import Begun
@@ -64,16 +65,17 @@ def find_branches(
     :param spellings: text of each token; empty for markers.
     """
     states, active, found = begun.states, [Branch(0.0, (), rest)], list[Branch]()
+    device = batch.lengths.device
     repeats = batch._replace(begun=begun).repeats(settings)
     steps = torch.full_like(batch.lengths, len(begun.tokens))
     for _ in range(MAX_INVISIBLE + (rest.length if rest else 0)):
         last = [one.tokens[-1] if one.tokens else begun.last for one in active]
-        tokens = batch.lengths.new_tensor([last])  # [1, k]
+        tokens = upload([last], device)  # [1, k]
         readouts, states, _ = predict(models, tokens, states, batch.encoded)
         mask = mask_tokens(steps, tokens, batch.lengths, settings)
         if repeats is not None:
-            in_prefix = batch.lengths.new_tensor([[[one.node is not None] for one in active]])
-            mask = mask._replace(repeats=repeats.forbidden()).allowing(in_prefix.bool())
+            in_prefix = upload([[[one.node is not None] for one in active]], device, torch.bool)
+            mask = mask._replace(repeats=repeats.forbidden()).allowing(in_prefix)
         best = _best_tokens(active, scorer, readouts, mask, count)
         expanded = [_after(active, *one, spellings) for one in best]
         found = sorted(found + [one for one in expanded if one.is_whole])[:count]
@@ -81,10 +83,10 @@ def find_branches(
         active = sorted(one for one in expanded if not one.is_whole and one.cost < bound)[:count]
         if not active:
             break
-        parents = batch.lengths.new_tensor([[one.parent for one in active]])
+        parents = upload([[one.parent for one in active]], device)
         states = [state.select_hypotheses(parents) for state in states]
         if repeats is not None:
-            latest = batch.lengths.new_tensor([[one.tokens[-1] for one in active]])
+            latest = upload([[one.tokens[-1] for one in active]], device)
             repeats.advance(latest, parents)
         steps = steps + 1
     return found
@@ -103,7 +105,7 @@ def _best_tokens(
         mask.select(chunk)._replace(unk=False).apply(log_probs)
         for slot, row in enumerate(log_probs, chunk.start):
             node = branches[slot].node
-            tokens = None if node is None else node.tokens.to(row.device)
+            tokens = None if node is None else node.tokens.to(row.device, non_blocking=True)
             if tokens is None:
                 row[UNK] = -torch.inf  # it suggests nothing
             values = row if tokens is None else row[tokens]

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from nmtkit.models.search_state import row_numbers
+from nmtkit.models.search_state import upload
 from nmtkit.search.beam_allocation import Candidates, choose
 from nmtkit.search.beam_history import score_dtype
 from nmtkit.search.candidates import CandidateScorer
@@ -74,8 +74,8 @@ class ConstrainedRows:
         self._spans: Tensor | None = None  # positions of terms, of these rows
         self.rows = [row for row, sentence in enumerate(self._sentences) if sentence is not None]
         device = self._progress.credits.device
-        self._row_numbers = row_numbers(self.rows, device)
-        self._levels = row_numbers([self._sentence(row).levels for row in self.rows], device)
+        self._row_numbers = upload(self.rows, device)
+        self._levels = upload([self._sentence(row).levels for row in self.rows], device)
 
     @property
     def free_rows(self) -> list[int]:
@@ -93,7 +93,8 @@ class ConstrainedRows:
             found = Constraints() if sentence is None else sentence.constraints
             rooms.append(found.room + SLACK if found.terms or found.has_forbidden else 0)
             least.append(found.prefix.length + SLACK if found.prefix else 0)
-        return (limits + limits.new_tensor(rooms)).maximum(steps + limits.new_tensor(least))
+        device = limits.device
+        return (limits + upload(rooms, device)).maximum(steps + upload(least, device))
 
     def select(self, rows: Sequence[int]) -> "ConstrainedRows":
         """Keep some rows."""
@@ -102,7 +103,7 @@ class ConstrainedRows:
         selected._sentences = [self._sentences[row] for row in rows]
         selected._numbers = [self._numbers[row] for row in rows]
         selected._table = self._table
-        kept = row_numbers(rows, device)
+        kept = upload(rows, device)
         selected._progress = self._progress.select(kept)
         selected._note_rows()
         return selected
@@ -114,7 +115,7 @@ class ConstrainedRows:
         if len(self._table) > MAX_STATES:
             self._begin_table()
         self._take_states(rows, newcomers, range(len(rows)))
-        numbers = row_numbers(rows, self._progress.credits.device)
+        numbers = upload(rows, self._progress.credits.device)
         self._progress = self._progress.replace(numbers, newcomers._progress)
         self._note_rows()
 
@@ -139,7 +140,7 @@ class ConstrainedRows:
 
         :param parents, tokens: old slot and token of each new slot. Shapes: [B, k].
         """
-        credits = torch.zeros(tokens.shape, dtype=self._progress.credits.dtype).to(tokens.device)
+        credits = self._progress.credits.new_zeros(tokens.shape)
         self._progress = RankCredits(credits, credits.clone())
         if not self.rows:
             return
@@ -194,7 +195,7 @@ class ConstrainedRows:
         steps, limits, widths = lengths
         weights = None if alignment is None else self._attention(alignment)
         numbers = self._number_states(scores.size(1), weights)
-        states = self._table.look_up(torch.tensor(numbers).to(scores.device))
+        states = self._table.look_up(upload(numbers, scores.device))
         is_forced = (states.needed >= 0) & ((limits - steps).unsqueeze(1) <= states.needed)
         width = min(int(widths.max()) + 1, scorer.vocabulary_size)  # with `</s>`
         flat = [number for row in numbers for number in row]
@@ -283,9 +284,7 @@ class ConstrainedRows:
         steps = states.tokens.masked_fill(~states.is_step, BOS)  # [n, k, M]
         of_terms = (mask.repeats.unsqueeze(3) == steps.unsqueeze(2)).any(3)  # [n, k, m]
         in_prefix = [self._table[number].state.prefix is not None for number in numbers]
-        slots = (
-            torch.tensor(in_prefix).to(of_terms.device, non_blocking=True).view(*mask.eos.shape, 1)
-        )
+        slots = upload(in_prefix, of_terms.device, torch.bool).view(*mask.eos.shape, 1)
         return mask.allowing(of_terms | slots)
 
     def _apply_rules(
@@ -312,7 +311,7 @@ class ConstrainedRows:
             if not known.has_rule or is_forced[place]:
                 continue
             if known.rule.only is not None:
-                allowed = known.rule.only.to(log_probs.device)
+                allowed = known.rule.only.to(log_probs.device, non_blocking=True)
                 log_probs[place, UNK] = masked[place]
                 kept = log_probs[place, allowed]
                 log_probs[place].fill_(-torch.inf)[allowed] = kept
@@ -322,7 +321,7 @@ class ConstrainedRows:
             if known.rule.goes_on is not None:
                 places.setdefault(known.rule.goes_on, []).append(place)
         for rule, found in places.items():
-            at = row_numbers(found, log_probs.device).unsqueeze(1)
+            at = upload(found, log_probs.device).unsqueeze(1)
             log_probs[at, self._forbidden(rule, log_probs.device)] = -torch.inf
 
     def _close_words(self, log_probs: Tensor, closing: Tensor) -> None:
@@ -333,7 +332,9 @@ class ConstrainedRows:
         rows = closing.nonzero().squeeze(1)
         if not len(rows):
             return
-        ends = self._sentence(self.rows[0]).boundaries.closing.to(log_probs.device)
+        ends = self._sentence(self.rows[0]).boundaries.closing.to(
+            log_probs.device, non_blocking=True
+        )
         kept = log_probs[rows].index_select(1, ends)
         can_end = (kept > -torch.inf).any(1)
         rows, kept = rows[can_end], kept[can_end]
@@ -346,10 +347,10 @@ class ConstrainedRows:
         :param rule: these; or all but those that go on with a word (True), or those (False).
         """
         if isinstance(rule, frozenset):
-            return row_numbers(sorted(rule), device)
+            return upload(sorted(rule), device)
         boundaries = self._sentence(self.rows[0]).boundaries
         forbidden = ~boundaries.in_letters if rule else boundaries.going_on
-        return forbidden.nonzero().squeeze(1).to(device)
+        return forbidden.nonzero().squeeze(1).to(device, non_blocking=True)
 
     def _attention(self, alignment: Tensor) -> Tensor:
         """Return the weight of the source words of each term. [n, k, T_x] to [n, k, terms]."""
@@ -361,7 +362,7 @@ class ConstrainedRows:
             for row, spans in enumerate(all_spans):
                 for term, span in enumerate(spans):
                     marked[row, list(span), term] = 1.0
-            self._spans = marked.to(alignment.device)
+            self._spans = marked.to(alignment.device, non_blocking=True)
         return alignment.float() @ self._spans
 
     def _sentence(self, row: int) -> ConstrainedSentence:

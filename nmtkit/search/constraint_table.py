@@ -9,6 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from nmtkit.models.search_state import upload
 from nmtkit.search.constraint_states import ConstraintState, TermStep
 from nmtkit.search.constraints import ConstrainedSentence
 from nmtkit.search.token_trees import Tokens
@@ -170,15 +171,14 @@ class ConstraintTable:
             (known.view.level, known.view.idle_level, _needed(known, found), known.rule.may_end)
             for known, found in zip(new, steps, strict=True)
         ]
-        self._fields[rows] = torch.tensor(fields).to(self._fields.device)
+        self._fields[rows] = upload(fields, self._fields.device)
         padded = [(*found, *[NO_STEP] * (count - len(found))) for found in steps]
         flat = [value for found in padded for step in found for value in step[:INTEGERS]]
-        values = torch.tensor(flat).view(len(new), count, -1)
-        self._steps[rows] = values.to(self._steps.device)
+        self._steps[rows] = upload(flat, self._steps.device).view(len(new), count, -1)
         rests = [[step.rest for step in found] for found in padded]
         self._has_rests = self._has_rests or any(map(any, rests))
         if self._has_rests:
-            self._rests[rows] = torch.tensor(rests).to(self._rests.device)
+            self._rests[rows] = upload(rests, self._rests.device, self._rests.dtype)
 
     def _make_room(self, steps: int) -> None:
         """Enlarge the tensors where they are too small.

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from nmtkit.models.base import TranslationModel
-from nmtkit.models.search_state import SearchState
+from nmtkit.models.search_state import SearchState, upload
 from nmtkit.search.batch_queue import EncodedBatch
 from nmtkit.search.candidates import CandidateScorer
 from nmtkit.search.next_token import NextTokenScorer, initial_states, predict
@@ -51,13 +51,13 @@ def decode_forced(
         return before
     steps: list[list[Tensor]] = []
     for token in read:
-        last = batch.lengths.new_tensor([[token]])
+        last = upload([[token]], batch.lengths.device)
         readouts, states, _ = predict(models, last, states, batch.encoded)
         steps.append(readouts)
     joined = [torch.cat(parts, dim=1) for parts in zip(*steps, strict=True)]  # [1, n, l]
     log_probs: list[float] = []
     for chunk, values in scorer.log_probs(joined):
-        wanted = batch.lengths.new_tensor(new[chunk]).unsqueeze(1)
+        wanted = upload(new[chunk], values.device).unsqueeze(1)
         log_probs += values.gather(1, wanted).squeeze(1).tolist()
     scores, total = [], before.scores[-1] if before.scores else 0.0
     for log_prob in log_probs:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from nmtkit.models.base import OutputLayer, TranslationModel
-from nmtkit.models.search_state import EncodedSource, SearchState, row_numbers
+from nmtkit.models.search_state import EncodedSource, SearchState, upload
 from nmtkit.special_symbols import BOS
 
 MAX_PREFIXES = 64
@@ -84,7 +84,7 @@ def tree_log_probs(
     rows = max(1, min(MAX_PREFIXES, MAX_CELLS // src.size(1)))
     for level in tree.levels:
         readout, state = _step(model, previous, parents, state, encoded, rows)
-        prefixes, tokens, extended = (row_numbers(part, src.device) for part in level)
+        prefixes, tokens, extended = (upload(part, src.device) for part in level)
         log_probs.append(_token_log_probs(layer, readout, prefixes, tokens))
         if level.extended:
             previous, parents = tokens[extended], prefixes[extended]

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from nmtkit.models.search_state import row_numbers
+from nmtkit.models.search_state import upload
 from nmtkit.special_symbols import BOS, EOS
 
 
@@ -30,7 +30,7 @@ class RepeatedNgrams:
 
     def __init__(self, size: int, repeatable: Sequence[int], tokens: Tensor) -> None:
         self._size, self._tokens = size, tokens
-        self._repeatable = row_numbers([BOS, EOS, *repeatable], tokens.device)
+        self._repeatable = upload([BOS, EOS, *repeatable], tokens.device)
 
     def forbidden(self) -> Tensor | None:
         """Return the tokens that must not be next, padded with `BOS`; None: there are none.

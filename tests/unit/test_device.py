@@ -55,6 +55,34 @@ EXPECTED = {
             "size of the union of a batch's lists, which all its products use"
         ),
     },
+    "constraints": {  # states are numbers of the host; each step moves them
+        Wait("value", "search/batch_queue.py:EncodedBatch.select"): "whose constraints, once",
+        Wait("value", "search/constrained_beam.py:ConstrainedRows.best"): "widest beam",
+        Wait("value", "search/constrained_beam.py:ConstrainedRows._apply_rules"): (
+            "hypotheses whose state forbids tokens"
+        ),
+        Wait("shape", "search/constrained_beam.py:ConstrainedRows._close_words"): (
+            "hypotheses that must end a word"
+        ),
+        Wait("shape", "search/constrained_beam.py:ConstrainedRows._tokens"): (
+            "hypotheses that can begin a term or go on with it"
+        ),
+        Wait("value", "search/beam_allocation.py:_places"): "hypotheses with as many terms",
+        Wait("value", "search/beam_allocation.py:_allocate"): "places for each number of terms",
+        Wait("value", "search/constrained_beam.py:ConstrainedRows.advance"): "the states' tokens",
+    },
+    "shared tokens": {
+        Wait("value", "search/constrained_beam.py:ConstrainedRows._number_states"): (
+            "attention, which says which of two terms a token begins"
+        ),
+    },
+    "repeats": {
+        Wait("value", "search/repeats.py:_trimmed"): "longest list of forbidden tokens",
+    },
+    "continuations": {
+        Wait("value", "search/forced_decoding.py:decode_forced"): "log p of the prefix, once",
+        Wait("value", "search/branches.py:_best_tokens"): "tokens and log p of the ways, each step",
+    },
     "alignments": {
         Wait("value", "search/alignments.py:_matrices"): "the result, after the last step",
     },
@@ -213,16 +241,39 @@ def test_candidates(name: str) -> None:
     assert_waits(name, found, "search step", "search", "candidates")
 
 
+@searched
+@pytest.mark.parametrize("kind", ["constraints", "constraints, candidates"])
+def test_constraints_wait_a_few_times_a_step(name: str, kind: str) -> None:
+    found = waits_of(checks.RUNS[kind], [name])
+    kinds = ["constraints", "repeats"] + (["candidates"] if "candidates" in kind else [])
+    needed = expected("search step", "search", *kinds)
+    once = expected("search") | expected("shared tokens")  # only where it comes to that
+    assert needed - once <= set(found) <= needed | once
+    (step,) = expected("search step")
+    assert all(found[wait] <= 2 * found[step] for wait in expected("constraints"))
+
+
+@searched
+def test_continuations(name: str) -> None:
+    found = waits_of(checks.continue_prefix, [name])
+    allowed = expected("search step", "search", "constraints", "continuations")
+    assert expected("continuations") <= set(found) <= allowed
+
+
 def test_alignments_are_read_after_the_last_step() -> None:
     found = waits_of(checks.search_few, [RNNSEARCH])
     allowed = expected("search step", "search", "alignments")
     assert expected("alignments") <= set(found) <= allowed
 
 
-@pytest.mark.parametrize("kind", ["beam search", "candidates", "few sentences"])
+ENSEMBLES = ["beam search", "candidates", "few sentences", "constraints"]
+
+
+@pytest.mark.parametrize("kind", ENSEMBLES)
 def test_ensembles_wait_as_often_as_one_model(kind: str) -> None:
     found = waits_of(checks.RUNS[kind], [RNNSEARCH, FACTORED])
-    assert set(found) <= expected("search step", "search", "candidates", "alignments")
+    searches = expected("search step", "search", "candidates", "alignments")
+    assert set(found) <= searches | expected("constraints", "shared tokens", "repeats")
     (step,) = expected("search step")
     assert found[step] <= 120
 

@@ -16,7 +16,7 @@ from nmtkit.inference.confidence.features import AttentionSummary, Observation
 from nmtkit.inference.ensemble import Ensemble, SourceTokens
 from nmtkit.inference.stream_batching import Batches
 from nmtkit.models.base import Evidence
-from nmtkit.models.search_state import row_numbers
+from nmtkit.models.search_state import upload
 from nmtkit.search.hypothesis import Hypothesis
 
 NBest = list[Hypothesis]
@@ -50,7 +50,7 @@ def _of_batch(
     device = ensemble.first.device
     tgt = tgt.to(device, non_blocking=True)
     rows = [row for row, n_best in enumerate(found) for _ in n_best]
-    shared = row_numbers(rows, device) if len(rows) > len(found) else None
+    shared = upload(rows, device) if len(rows) > len(found) else None
     with torch.inference_mode():
         by_model: list[Evidence] = [
             model.evidence(*ensemble.source_batch(sources, number), tgt, tgt_mask, shared)
