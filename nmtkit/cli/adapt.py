@@ -21,6 +21,7 @@ from nmtkit.cli.shared_options import (
     force_option,
     json_option,
     output_option,
+    params_option,
     tag_option,
     threads_option,
 )
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
         help="Prepared folder of old training pairs to repeat. By default it is that of the model's"
         " own training, if it is still there, unchanged.",
     ),
+    params_option,
     json_option("Print the report as JSON."),
 )
 @group(
@@ -116,6 +118,7 @@ def command(
     output: Path,
     guards: tuple[tuple[str, ...], ...],
     replay: Path | None,
+    params: str,
     as_json: bool,
     time: float,
     updates: int | None,
@@ -170,6 +173,7 @@ def command(
             force=force,
             started=started,
             updates=updates or 0,
+            params=params,
         ).report
     except LossRefused as refusal:
         _show(refusal.report, as_json)

@@ -111,6 +111,27 @@ def test_a_file_is_refused_for_several_models(
     assert result.stdout == "" and not (folders / "page.html").exists()
 
 
+def test_corrections_are_learned_by_the_chosen_parameters(
+    nmtkit: Nmtkit, folders: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(folders)
+    options = ["--data", "test.en", "test.fr", "--updates", "2", "--allow-loss", "100"]
+    runs = {
+        "best": ["model"],
+        "last": ["model", "--params", "last"],
+        "file": ["model", "--params", f"model/{LAST}"],
+        "same": ["model-2"],
+    }
+    adapted = {}
+    for name, words in runs.items():
+        nmtkit("adapt", *words, *options, "--device", "cpu", "-o", tmp_path / name)
+        parameters = read_parameters(tmp_path / name / BEST).values()
+        adapted[name] = [value.tolist() for value in parameters]
+    assert adapted["last"] == adapted["file"] == adapted["same"] != adapted["best"]
+    command = json.loads((tmp_path / "last" / "origin.json").read_text())["command"]
+    assert " --params last " in command
+
+
 def test_both_directions_of_links_have_the_same_choice(
     nmtkit: Nmtkit, folders: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -41,6 +41,7 @@ def adapt(
     started: float | None = None,
     settings: FineTuningSettings | None = None,
     updates: NaturalInt = 0,
+    params: str | Path = "best",
 ) -> AdaptationResult:
     """Adapt a model to corrections: fine-tune it, and write it as a new model folder.
 
@@ -62,6 +63,7 @@ def adapt(
     :param settings: of the fine-tuning; chosen by the model and the corrections if None.
     :param updates: number of updates, however long they take, so that the same call gives the same
         model; 0: as many as there is time for.
+    :param params: parameters of the model to begin with: "best", "last", or a parameter file.
     :raises LossRefused: a guard has lost more than is allowed; its attribute `report` says what.
     :raises NmtkitError: model, corrections, guards or output cannot be used.
     """
@@ -79,6 +81,7 @@ def adapt(
         clock.monotonic() if started is None else started,
         settings,
         updates,
+        params,
     )
     if not math.isfinite(request.seconds):
         raise ConfigError(f"--time: {request.seconds} is no time; give seconds, or a text as '5m'")
@@ -91,7 +94,7 @@ def adapt(
     check_output(request.output, request.model, force)
     with torch.random.fork_rng(devices=[]):  # the caller's own numbers are drawn as without it
         torch.manual_seed(seed)
-        return Adaptation(request, _load(request.model, device)).run()
+        return Adaptation(request, _load(request, device)).run()
 
 
 def _files(given: str | Path | Sequence[str | Path]) -> tuple[str | Path, ...]:
@@ -99,15 +102,15 @@ def _files(given: str | Path | Sequence[str | Path]) -> tuple[str | Path, ...]:
     return (given,) if isinstance(given, str | Path) else tuple(given)
 
 
-def _load(folder: Path, device: str) -> LoadedModel:
+def _load(request: AdaptationRequest, device: str) -> LoadedModel:
     """Load the model that is adapted.
 
     :raises ModelError: it is damaged, or a language model.
     """
-    loaded = load_model(folder, device)
+    loaded = load_model(request.model, device, request.params)
     if not loaded.model.reads_source:
         raise ModelError(
-            f"{folder}: a language model reads no source, so it has no corrections to learn; train"
-            " it further with 'nmtkit train --from'"
+            f"{request.model}: a language model reads no source, so it has no corrections to learn;"
+            " train it further with 'nmtkit train --from'"
         )
     return loaded

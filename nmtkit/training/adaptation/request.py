@@ -30,6 +30,7 @@ class AdaptationRequest:
     started: float
     settings: FineTuningSettings | None
     updates: int
+    params: str | Path
 
     def left(self) -> float:
         """Return the seconds that are left; with a number of updates, time does not matter."""
@@ -45,4 +46,5 @@ class AdaptationRequest:
         options |= {} if self.replay is None else {"--replay": self.replay}
         options |= {"--allow-loss": f"{self.allow_loss:g}", "--seed": self.seed}
         options |= {"--tag": self.tag} if self.tag else {}
+        options |= {} if self.params == "best" else {"--params": self.params}
         return adapt_command(self.model, self.data, self.output, self.guards, options)
