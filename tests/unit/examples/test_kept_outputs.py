@@ -2,13 +2,17 @@
 
 import gzip
 import json
+import re
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import kept_outputs
 import pytest
 from computation import evaluation
+
+from nmtkit.text.tokenizer import Tokenizer
 
 Keep = Callable[..., int]
 REFERENCE = ["Le chat dort sur le tapis rouge.", "Il pleut depuis ce matin à Paris.", "Oui, merci."]
@@ -232,8 +236,19 @@ def test_a_folder_inside_another_has_checksums_of_its_own(
     assert "race/five.json: missing" in errors
 
 
-def test_what_is_kept_here_is_whole_and_what_the_documents_say() -> None:
-    assert check(kept_outputs.ROOT / "examples/outputs") == 0
+def test_what_is_kept_here_is_whole_and_what_the_documents_say(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And its figures are computed again, where the reference can be made: the long sentences."""
+    grammar = [str(kept_outputs.ROOT / "examples/toy-en-fr/generate.py"), "--seed", "2"]
+    sizes = "--train 0 --dev 0 --test 800 --min-words 31 --max-words 60".split()
+    subprocess.run([sys.executable, *grammar, *sizes, "--output", tmp_path / "raw"], check=True)
+    lines = (tmp_path / "raw/test.fr").read_text().splitlines()
+    tokens = [" ".join(Tokenizer("fr").tokenize(line)) for line in lines]
+    (tmp_path / "long.tgt").write_text("\n".join([*tokens, ""]))
+    assert check(kept_outputs.ROOT / "examples/outputs", tmp_path) == 0
+    found = re.search(r"(\d+) figures are equal, 0 differ", capsys.readouterr().err)
+    assert found is not None and int(found[1]) >= 16
 
 
 def test_a_folder_without_outputs_is_an_error(
