@@ -11,7 +11,8 @@
 # (which parameters translate and score: last, those that a training ended with, as in the papers, or
 # best), SEARCH (options of `nmtkit translate`), and for CSLM cslm_text (the corpus whose text it reads)
 # and SHORTLIST_cslm (options of `nmtkit shortlist`). A step writes a file under a temporary name and renames it,
-# so that a killed step leaves no partial file under the final name.
+# so that a killed step leaves no partial file under the final name. Other PARAMS, SEARCH or BEAM make
+# outputs anew.
 
 systems := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
 SHELL   := bash
@@ -22,6 +23,12 @@ whole    = > $@.part && mv $@.part $@
 .DELETE_ON_ERROR:
 .SECONDARY:
 .SECONDEXPANSION:
+
+include $(systems)/../choices.mk
+PARAMS   ?= last
+of_search   := $(WORK)/.search-$(call digest,$(PARAMS) $(SEARCH))
+of_segments := $(WORK)/.segments-$(BEAM)
+$(eval $(call choices,$(of_search) $(of_segments)))
 
 # ---- Text as words, even if the prepared folder has subwords: CORPUS/text/SET.src and .tgt
 
@@ -51,14 +58,15 @@ $(WORK)/%/text/some.src $(WORK)/%/text/some.tgt: $(vocabulary)
 	$(call each_side,{ for set in $(call test_sets,$*); do \
 	  head -n $(SEGMENTED) $(prepared)/$$set.$$side; done | $(join); })
 
-# 2,000 random training pairs of at most 30 or 50 words per side, as the models saw in training. Random,
-# because joined corpora begin with one of them alone.
-$(WORK)/%/text/train30.src $(WORK)/%/text/train30.tgt: $(vocabulary)
-	mkdir -p $(@D)
-	$(call sample,30,2000)
-$(WORK)/%/text/train50.src $(WORK)/%/text/train50.tgt: $(vocabulary)
-	mkdir -p $(@D)
-	$(call sample,50,2000)
+# 2,000 random training pairs of at most 30, 50 or 100 words per side, as the models saw in training.
+# Random, because joined corpora begin with one of them alone.
+define train_sample
+$(WORK)/%/text/train$1.src $(WORK)/%/text/train$1.tgt: $$(vocabulary)
+	mkdir -p $$(@D)
+	$$(call sample,$1,2000)
+
+endef
+$(foreach words,30 50 100,$(eval $(call train_sample,$(words))))
 choose = $(PYTHON) $(systems)/choose.py $(prepared)/$1 --output $(@D)/$(basename $(@F))
 sample = $(call choose,train) --words 0-$1 --random $2
 
@@ -120,7 +128,6 @@ $(WORK)/%/done: $(vocabulary)
 set       = $(firstword $(subst ., ,$(@F)))
 beam      = $(word 2,$(subst ., ,$(@F)))
 source    = $$(WORK)/$$(call part,1,$$*)/text/$$(firstword $$(subst ., ,$$(@F))).src
-PARAMS   ?= last
 # The training of CSLM ends by early stopping, so that its best parameters count.
 params    = $(if $(filter cslm,$(kind)),best,$(PARAMS))
 using     = $(addprefix --model ,$(folders)) --params $(params) --tokenized --threads $(THREADS)
@@ -130,11 +137,11 @@ known     = $(if $(filter no-unk seg,$(subst ., ,$(@F))),--no-unk)
 translate = $(launch) $(NMTKIT) translate $(using) $(SEARCH) $(known) $(word 1,$(call pair,$(set)))
 back      = $(WORK)/$$(call part,1,$$*)/rnnenc-30-reverse$$(suffix $$(call part,2,$$*))/done
 
-$(WORK)/%.hyp: $(trained) $(source)
+$(WORK)/%.hyp: $(trained) $(source) $(of_search)
 	mkdir -p $(@D)
 	$(translate) --beam $(beam) $(whole)
 
-$(WORK)/%.scores: $(trained) $(source)
+$(WORK)/%.scores: $(trained) $(source) $(of_search)
 	mkdir -p $(@D)
 	$(launch) $(NMTKIT) score $(using) $(if $(filter cslm,$(kind)),$(lastword $(call pair,$(set))),$(call pair,$(set))) $(whole)
 
@@ -143,17 +150,17 @@ $(WORK)/%.scores: $(trained) $(source)
 segment  = $(translate) --beam $(BEAM) --segment
 backward = --reverse-model $(@D)/../rnnenc-30-reverse.$(seed)
 
-$(WORK)/%.confidence.seg: $(trained) $(back) $(source)
+$(WORK)/%.confidence.seg: $(trained) $(back) $(source) $(of_search) $(of_segments)
 	$(segment) confidence $(backward) --segments $(basename $@).segments --force $(whole)
 
-$(WORK)/%.unpenalised.seg: $(trained) $(back) $(source)
+$(WORK)/%.unpenalised.seg: $(trained) $(back) $(source) $(of_search) $(of_segments)
 	$(segment) confidence $(backward) --no-segment-penalty $(whole)
 
-$(WORK)/%.forward.seg: $(trained) $(source)
+$(WORK)/%.forward.seg: $(trained) $(source) $(of_search) $(of_segments)
 	$(segment) forward --no-segment-penalty $(whole)
 
 $(WORK)/%.random.seg: $(WORK)/%.confidence.seg
 	$(segment) random --segment-lengths $(basename $<).segments $(whole)
 
-$(WORK)/%.random-confidence.seg: $(trained) $(source)
+$(WORK)/%.random-confidence.seg: $(trained) $(source) $(of_search) $(of_segments)
 	$(segment) random-confidence $(whole)

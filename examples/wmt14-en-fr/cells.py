@@ -26,7 +26,7 @@ class Choice:
 
     params: the parameters that translated, "last" or "best".
     domain: a second test set was held out of the training text; its files are called domain.*.
-    orders: compare systems as the papers do.
+    orders: compare systems as the papers do, as their figures mean something.
     seeds_of: the seeds of systems that have others than `seeds`.
     updates: to which all trainings were cut, for a test; empty: they were not.
     reasons: why a system was not run; a system without a reason was deselected by the user.
@@ -145,7 +145,7 @@ def files(choice: Choice) -> list[Path]:
                 paths = [folder / name for folder in folders_of(row, choice)]
                 needed.update((path, None) for path in with_domain(paths, choice))
             if table.get("training") and "{seed}" in row["folder"]:
-                names = [train_scores(row["folder"]), "dev.scores"]
+                names = [train_scores(Path(row["folder"]).name), "dev.scores"]
                 needed.update((f / name, None) for f in folders_of(row, choice) for name in names)
     return list(needed)
 
@@ -163,7 +163,12 @@ def models(choice: Choice) -> list[Path]:
 
 
 def train_scores(folder: str) -> str:
-    """Return the file with log p of training pairs up to the model's maximum length."""
+    """Return the file with log p of training pairs up to the model's maximum length.
+
+    :param folder: name of the model's folder, without those above it.
+    """
+    if folder.startswith("seq2seq-lstm"):
+        return "train100.scores"
     return "train30.scores" if "-30." in folder else "train50.scores"
 
 

@@ -43,7 +43,7 @@ endif
 .DELETE_ON_ERROR:
 .PHONY: download unpack select
 
-# ---- Choices: empty files named after them; another choice makes the texts that depend on it anew.
+# ---- Choices: other texts are made with another one
 
 wmt_size   := $(DATA)/.size-$(SIZE)
 wmt_source := $(wmt_bitext)/.source-$(SOURCE)
@@ -51,17 +51,8 @@ wmt_words  := $(wmt_bitext)/.words-$(SELECT_WORDS)
 wmt_domain := $(wmt_bitext)/.domain-$(or $(DOMAIN),none)
 wmt_segmented := $(WORK)/.segmented-$(SEGMENTED)
 
-# Where all targets are secondary a missing file alone rebuilds nothing; one that is phony does.
-wmt_choices := $(wmt_size) $(wmt_source) $(wmt_words) $(wmt_domain) $(wmt_segmented)
-.PHONY: wmt_another_choice
-$(filter-out $(wildcard $(wmt_choices)),$(wmt_choices)): wmt_another_choice
-define another_choice
-@mkdir -p $(@D)
-@rm -f $(@D)/$(firstword $(subst -,- ,$(@F)))*
-@touch $@
-endef
-$(wmt_choices):
-	$(another_choice)
+include $(wmt_here)/../choices.mk
+$(eval $(call choices,$(wmt_size) $(wmt_source) $(wmt_words) $(wmt_domain) $(wmt_segmented)))
 
 # ---- The small mirrors
 

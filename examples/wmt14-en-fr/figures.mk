@@ -5,14 +5,14 @@
 # left out. Where the papers show one trained model, it is that of the first seed.
 
 R        := $(WORK)/results
-one       = rnn/$1.$(first)
-lstm     := lstm/seq2seq-lstm.$(first)
+one       = rnn/$1.$(call first_of,$(or $2,$1))
+lstm     := lstm/seq2seq-lstm.$(call first_of,lstm)
+segments  = $(call one,rnnenc-30,segmentation)
 rnnphrase := phrases/phrase-rnn.$(first)
 
 # ---- Tables: by tables.py, with our figures beside the published ones
 
 paper_tables := $(shell sed -n 's/^key = "\(.*\)"/\1/p' $(here)/published.toml)
-quoted     = '$(subst ','\'',$1)'
 seeds_of   = $(foreach s,$1,$(if $(SEEDS_$s),--seeds-of $s='$(SEEDS_$s)'))
 tabulate   = $(here)/tables.py --work $(WORK) --systems '$1' --seeds '$(SEEDS)' $(call seeds_of,$1) \
              --beam $(BEAM) --params $(PARAMS) --size $(SIZE) $(if $(DOMAIN),--domain $(DOMAIN)) $(UPDATES:%=--updates %) $(if $(filter made-up,$(MOSES_OUTPUT)),--made-up-moses) $(reasons) $(if $2,--table $2)
@@ -25,11 +25,10 @@ evaluation_files    := $(call files_of,$(chosen))
 $(if $(evaluation_files),,$(error no table can be made of SYSTEMS=$(SYSTEMS)))
 
 # Other systems, seeds or settings make tables and figures anew, as other choices make texts (data.mk).
-made_of   := $(chosen) seeds $(SEEDS) $(call seeds_of,$(chosen)) beam $(BEAM) params $(PARAMS) moses $(MOSES_OUTPUT)
-of_tables := $(R)/.of-$(firstword $(shell printf '%s' $(call quoted,$(made_of)) | cksum))
-$(if $(wildcard $(of_tables)),,$(of_tables): wmt_another_choice)
-$(of_tables):
-	$(another_choice)
+made_of   := $(chosen) seeds $(SEEDS) $(call seeds_of,$(chosen)) beam $(BEAM) params $(PARAMS) search $(SEARCH) \
+             moses $(MOSES_OUTPUT) map $(ZOOM_WORDS) $(MAPPED_PHRASES)
+of_tables := $(R)/.of-$(call digest,$(made_of))
+$(eval $(call choices,$(of_tables)))
 
 $(R)/tables.md: $(evaluation_files) $(tables_by) $(of_tables)
 	mkdir -p $(R)
@@ -65,7 +64,7 @@ of_models  = $(filter-out smt/baseline/%,$(foreach p,$(or $($1_panels),$1),\
                $(foreach f,$(call used,$p),$(word 3,$(call from,$f)))))
 translated = $(filter %.hyp %.seg,$(call of_models,$1))
 with_unk   = $(filter-out %.no-unk.hyp %.seg,$(call translated,$1))
-said_of    = Parameters: params.$(PARAMS).$(if $(call translated,$1), Unknown words $(if \
+said_of    = Parameters: params.$(PARAMS) of the first seed.$(if $(call translated,$1), Unknown words $(if \
                $(call with_unk,$1),may be,are never) chosen.)
 heading    = printf '\#\#\# %s\n' $(call quoted,$($1_title)) $(if $(call of_models,$1),\
                && printf '\n%s\n' $(call quoted,$(call said_of,$1)))
@@ -85,7 +84,8 @@ $(WORK)/$1/$2$3: $(foreach part,$4,$(WORK)/$1/$(part)$3)
 endef
 news       = $(foreach ending,$2,$(eval $(call joined,$1,news,$(ending),$(if $(DOMAIN),domain,dev test))))
 $(call news,rnn/text,.src .tgt -segmented.src -segmented.tgt)
-$(call news,$(call one,rnnenc-30),.$(BEAM).no-unk.hyp -segmented.$(BEAM).no-unk.hyp -segmented.confidence.seg)
+$(call news,$(call one,rnnenc-30),.$(BEAM).no-unk.hyp)
+$(call news,$(segments),-segmented.$(BEAM).no-unk.hyp -segmented.confidence.seg)
 $(call news,$(call one,grconv),.$(BEAM).no-unk.hyp)
 $(if $(smt_systems),$(call news,smt/text,.src .tgt) $(call news,smt/baseline,.hyp))
 
@@ -150,9 +150,9 @@ cho-properties-figure-5_text    := smt/text/news
 segmentation-figure-2_title  := Pouget-Abadie et al. 2014, figure 2: BLEU by length, in windows of 10 words
 segmentation-figure-2_panels := $(addprefix segmentation-figure-2,a b c)
 segmentation-figure-2a_title := (a) RNNenc without segmentation
-segmentation-figure-2a_from  := segmentation@RNNenc@$(call one,rnnenc-30)/news-segmented.$(BEAM).no-unk.hyp
+segmentation-figure-2a_from  := segmentation@RNNenc@$(segments)/news-segmented.$(BEAM).no-unk.hyp
 segmentation-figure-2b_title := (b) RNNenc with segmentation
-segmentation-figure-2b_from  := segmentation@RNNenc@$(call one,rnnenc-30)/news-segmented.confidence.seg
+segmentation-figure-2b_from  := segmentation@RNNenc@$(segments)/news-segmented.confidence.seg
 segmentation-figure-2a_text  := rnn/text/news-segmented
 segmentation-figure-2b_text  := rnn/text/news-segmented
 segmentation-figure-2c_title := (c) Moses
@@ -171,6 +171,9 @@ sutskever-figure-3b_from   := $(sutskever-figure-3a_from)
 sutskever-figure-3b_text   := lstm/text/$(main)
 sutskever-figure-3b_options := --by rank --sorted 500
 
+# Where Moses is beside models, its translations are measured with their reference.
+other_tokens = $(if $(filter %smt/baseline/$(main).hyp,$(call used_files,$1a)),cat $(smt)/text/checked,:)
+
 curve_figures := bahdanau-figure-2 cho-properties-figure-4 cho-properties-figure-5 segmentation-figure-2 \
   sutskever-figure-3
 text_of     = $(WORK)/$(or $($1_text),rnn/text/news)
@@ -183,11 +186,12 @@ measured    = $(NMTKIT) evaluate $(call first_first,$(call as_systems,$1),$(call
   --tokenized -t fr --measure bleu --bootstrap 0 --source $(call text_of,$1).src \
   $(if $(filter unknown rank,$(call options_of,$1)),$(call words_known,$1)) $(call options_of,$1)
 
-$(all_panels:%=$(R)/%.svg): $(R)/%.svg: $$(call used_files,$$*) $$(call text_of,$$*).src $$(call text_of,$$*).tgt
+# Each panel has its figures in NAME.txt and its picture, NAME.svg, which is whole before that is.
+$(all_panels:%=$(R)/%.txt): $(R)/%.txt: $$(call used_files,$$*) $$(call text_of,$$*).src $$(call text_of,$$*).tgt
 	mkdir -p $(R)
-	$(call measured,$*) --plot $@ --force > $(R)/$*.txt
-$(curve_figures:%=$(R)/%.md): $(R)/%.md: $$(foreach p,$$(call panels,$$*),$(R)/$$p.svg)
-	{ $(call heading,$*) && $(foreach p,$(or $($*_panels),$*),\
+	$(call measured,$*) --plot $(R)/$*.svg --force $(whole)
+$(curve_figures:%=$(R)/%.md): $(R)/%.md: $$(foreach p,$$(call panels,$$*),$(R)/$$p.txt)
+	{ $(call heading,$*) && $(call other_tokens,$*) && $(foreach p,$(or $($*_panels),$*),\
 	    $(if $(call used,$p),$(call picture,$($p_title),$p.svg) && printf '\n```\n' && cat $(R)/$p.txt && echo '```' &&,\
 	      printf '\nLeft out: %s: %s.\n' $(call quoted,$($p_title)) $(call quoted,$(call why_not,$p)) &&)) :; } $(whole)
 
@@ -223,8 +227,8 @@ segmentation-table-3_sets  := very-long
 segmentation-table-4_title := Pouget-Abadie et al. 2014, table 4: the sentence that segmentation hurts most, by chrF
 segmentation-table-4_sets  := $(main)-segmented
 segmentation-table-4_show  := --worst segmented whole
-segmented_and_whole = segmentation@segmented@$(call one,rnnenc-30)/SET.confidence.seg \
-  segmentation@whole@$(call one,rnnenc-30)/SET.$(BEAM).no-unk.hyp
+segmented_and_whole = segmentation@segmented@$(segments)/SET.confidence.seg \
+  segmentation@whole@$(segments)/SET.$(BEAM).no-unk.hyp
 segmentation-table-3_from  := $(segmented_and_whole)
 segmentation-table-4_from  := $(segmented_and_whole)
 
@@ -324,7 +328,7 @@ figures   := $(foreach f,$(paper_figures),$(if $(if $($f_panels),$(call panels,$
 why_left_out = $(call why_not,$(or $(firstword $($1_panels)),$1))
 left_out  := $(filter-out $(figures),$(paper_figures))
 figure_files := $(figures:%=$(R)/%.md)
-$(figure_files) $(all_panels:%=$(R)/%.svg) $(R)/segmentation-figure-3.csv: $(of_tables)
+$(figure_files) $(all_panels:%=$(R)/%.txt) $(R)/segmentation-figure-3.csv: $(of_tables)
 
 with_figure_3 := cho-phrases-table-2 cho-phrases-table-3
 .PHONY: $(paper_tables) $(paper_figures) $(with_figure_3)

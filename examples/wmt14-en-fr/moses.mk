@@ -116,7 +116,7 @@ $(foreach s,moses rnn rnn-wp,$(call sets,$s,1000best.gz)): $(smt)/%.1000best.gz:
 features_rnn    := 5
 features_rnn-wp := 6
 more_rnn-wp     := --count-unknown
-$(smt)/rnn/phrase-table.gz $(smt)/rnn-wp/phrase-table.gz: $(call ini,filtered) $(WORK)/phrases/phrase-rnn.$(first)/done
+$(smt)/rnn/phrase-table.gz $(smt)/rnn-wp/phrase-table.gz: $(call ini,filtered) $(WORK)/phrases/phrase-rnn.$(first)/done $(of_search)
 	mkdir -p $(@D)
 	$(launch) $(NMTKIT) phrase-table score -m $(WORK)/phrases/phrase-rnn.$(first) --params $(PARAMS) $(more_$(notdir $(@D))) \
 	  $$(ls $(trained_in)/filtered/phrase-table*.gz) --threads $(THREADS) --force -o $@
@@ -135,11 +135,15 @@ $(call sets,text,src): $(smt)/text/%.src: $(by_moses)/%.tok.en
 $(call sets,text,tgt): $(smt)/text/%.tgt: $(by_moses)/%.tok.fr
 	mkdir -p $(@D)
 	cat $< $(whole)
-$(smt)/text/checked: $(by_moses)/test.tok.en $(P_rnn)/manifest.json
+# Tokens that differ from those of the models are said in the file, for the figure where both are.
+$(smt)/text/checked: $(foreach set,dev test,$(by_moses)/$(set).tok.en $(by_moses)/$(set).tok.fr) $(P_rnn)/manifest.json
 	mkdir -p $(@D)
-	@ours=$$(wc -l < $(P_rnn)/test.src); theirs=$$(wc -l < $<); [ $$ours -eq $$theirs ] || \
-	  { echo "$<: $$theirs lines, but the test set has $$ours: not the same test set" >&2; false; }
-	touch $@
+	@for set in dev test; do \
+	  ours=$$(wc -l < $(P_rnn)/$$set.src); theirs=$$(wc -l < $(by_moses)/$$set.tok.en); [ $$ours -eq $$theirs ] || \
+	    { echo "$(by_moses)/$$set.tok.en: $$theirs lines, but the $$set set has $$ours: not the same $$set set" >&2; exit 1; }; \
+	done
+	{ cmp -s $(by_moses)/test.tok.fr $(P_rnn)/test.tgt || \
+	    printf '\n%s\n' 'The lists of Moses have a reference of other tokens: its curve is lower here than its row in the tables.'; } $(whole)
 
 rerank     = $(NMTKIT) nbest rerank $< --sentences $$(wc -l < $(by_moses)/$(set).tok.en)
 references = $$(foreach side,src tgt,$$(smt)/text/$$(firstword $$(subst ., ,$$(notdir $$*))).$$(side))
@@ -154,11 +158,14 @@ $(call sets,oracle,hyp): $(smt)/oracle/%.hyp: $(by_moses)/%.1000best.gz $(smt)/t
 	$(NMTKIT) nbest rerank $< --oracle $(smt)/text/$*.tgt $(whole)
 
 # Half the baseline's score, half log p of one LSTM or of an ensemble of five: the feature RNN0.
-lstms_forward    := $(WORK)/lstm/seq2seq-lstm-forward.$(first)
-lstms_reversed   := $(WORK)/lstm/seq2seq-lstm.$(first)
+lstms_forward    := $(WORK)/lstm/seq2seq-lstm-forward.$(call first_of,lstm-forward)
+lstms_reversed   := $(WORK)/lstm/seq2seq-lstm.$(call first_of,lstm)
+cslm_model       := $(WORK)/cslm/cslm.$(call first_of,cslm)
 lstms_reversed-5 := $(foreach s,1 2 3 4 5,$(WORK)/lstm/seq2seq-lstm.$s)
+of_lists  := $(smt)/.lists-$(call digest,$(lstms_forward) $(lstms_reversed) $(cslm_model) $(TUNE))
+$(eval $(call choices,$(of_lists)))
 define rescored
-$(call sets,$1,gz): $(smt)/$1/%.gz: $(by_moses)/%.1000best.gz $(by_moses)/%.tok.en $(addsuffix /done,$(lstms_$1))
+$(call sets,$1,gz): $(smt)/$1/%.gz: $(by_moses)/%.1000best.gz $(by_moses)/%.tok.en $(addsuffix /done,$(lstms_$1)) $(of_search) $(of_lists)
 	mkdir -p $$(@D)
 	$$(launch) $$(NMTKIT) nbest score $(addprefix -m ,$(lstms_$1)) --ensemble --params $(PARAMS) $$< $(by_moses)/$$*.tok.en \
 	  --threads $$(THREADS) --force -o $$@
@@ -170,9 +177,9 @@ $(foreach way,forward reversed reversed-5,$(eval $(call rescored,$(way))))
 # CSLM: one more feature in a system's lists, with weights tuned on dev. Early stopping ends its training,
 # so that its parameters are those of the best validation.
 define with_cslm
-$(call sets,$1,gz): $(smt)/$1/%.gz: $(smt)/$2/%.1000best.gz $(WORK)/cslm/cslm.$(first)/done
+$(call sets,$1,gz): $(smt)/$1/%.gz: $(smt)/$2/%.1000best.gz $(cslm_model)/done $(of_lists)
 	mkdir -p $$(@D)
-	$$(launch) $$(NMTKIT) nbest score -m $(WORK)/cslm/cslm.$(first) --params best $$< --threads $$(THREADS) --force -o $$@
+	$$(launch) $$(NMTKIT) nbest score -m $(cslm_model) --params best $$< --threads $$(THREADS) --force -o $$@
 $(smt)/$1/weights: $(smt)/$1/dev.gz $(smt)/$2/moses.tuned.ini $(by_moses)/dev.tok.fr
 	$$(NMTKIT) nbest tune $$< $(by_moses)/dev.tok.fr --start $(smt)/$2/moses.tuned.ini $(TUNE) --force -o $$@
 $(call sets,$1,hyp): $(smt)/$1/%.hyp: $(smt)/$1/%.gz $(by_moses)/%.tok.en $(smt)/$1/weights
@@ -203,7 +210,7 @@ $(P_phrases)/vocab.tgt: $(P_phrases)/manifest.json $(P_rnn)/manifest.json
 	for side in src tgt; do \
 	  $(NMTKIT) shortlist $(P_rnn)/train.$$side $(SHORTLIST_phrases) --force -o $(@D)/vocab.$$side || exit; \
 	done
-$(smt)/phrases/phrases.md: $(by_moses)/phrase-table.gz $(WORK)/phrases/phrase-rnn.$(first)/done
+$(smt)/phrases/phrases.md: $(by_moses)/phrase-table.gz $(WORK)/phrases/phrase-rnn.$(first)/done $(of_search)
 	$(launch) $(NMTKIT) phrase-table report $< -m $(WORK)/phrases/phrase-rnn.$(first) --params $(PARAMS) \
 	  --threads $(THREADS) --format svg --force -o $(@D)
 endif

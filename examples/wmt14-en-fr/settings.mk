@@ -89,7 +89,7 @@ SEEDS_lstm-forward ?= $(one_at_night)
 # code; the paper on RNNsearch gives none. The LSTM has the beams of its table.
 BEAM         ?= $(if $(filter paper,$(SIZE)),10,5)
 # Parameters that translate, score and report: `last`, those with which a training ended, as in the papers,
-# or `best` on the dev set; the tables say which, and give its updates and hours. Change it with WORK.
+# or `best` on the dev set; the tables say which, and give its updates and hours.
 PARAMS       ?= last
 # Random sentences of each set to translate by segments; each has many segments. At the papers' size
 # all: the larger set has 6,003.
@@ -132,9 +132,9 @@ EXTRA        ?=
 MOSES        ?=
 FAST_ALIGN   ?=
 # Or the output of Moses: phrase-table.gz, {dev,test}.1000best.gz, moses.tuned.ini, {dev,test}.tok.{en,fr}
-# in this folder or where moses.mk looks; names of the sets. With SIZE=smoke and mini also `made-up`: files
-# of this form that mean nothing (mini/moses.py), so that every table and figure is there without Moses.
-MOSES_OUTPUT ?=
+# in this folder or where moses.mk looks; names of the sets. With SIZE=smoke and mini without Moses `made-up`:
+# files of this form that mean nothing (mini/moses.py), so that every table and figure is there; or empty.
+MOSES_OUTPUT ?= $(if $(MOSES)$(DOMAIN),,$(if $(filter smoke mini,$(SIZE)),made-up))
 MOSES_DEV    ?= dev
 MOSES_TEST   ?= test
 # Order of Moses's language model (Cho et al. 2014b: 4).

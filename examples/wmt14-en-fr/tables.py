@@ -30,6 +30,7 @@ from cells import (
     Choice,
     Row,
     files,
+    folders_of,
     members_of,
     models,
     published,
@@ -94,7 +95,7 @@ def training_of(row: Row, params: str, titles: Sequence[str]) -> list[str]:
         path.read_text(encoding="utf-8").strip() for path in devices if path.is_file()
     )
     numbers = [format_value(value, name) for value, name in zip(figures, TRAINED, strict=True)]
-    scores = (train_scores(str(row.folders[0])), "dev.scores")
+    scores = (train_scores(row.folders[0].name), "dev.scores")
     columns = [*numbers, ", ".join(names), *(_nll(row.folders, name) for name in scores)]
     return [value for title, value in zip(TRAINING, columns, strict=True) if title in titles]
 
@@ -285,13 +286,19 @@ def head(size: str, choice: Choice) -> str:
             "Curves and samples are of *domain*.\n"
         )
     if len(choice.seeds) > 1:
-        single = sorted(name for name, seeds in choice.seeds_of.items() if len(seeds) == 1)
-        but = f"; {', '.join(single)}: of one" if single else ""
+        single = ", ".join(sorted(system for system in choice.systems if has_one(system, choice)))
+        but = f"; {single}: of one choice of seeds" if single else ""
         text += (
             f"\nFigures are means over {len(choice.seeds)} trainings with different seeds, each in "
-            f"brackets{but}.\n"
+            f"brackets{but}. Curves and samples are of the first seed.\n"
         )
     return text
+
+
+def has_one(system: str, choice: Choice) -> bool:
+    """Return whether a system has one figure, whatever the seeds of the others."""
+    rows = (row for table in published() for row in table["rows"] if row.get("system") == system)
+    return all(len(folders_of(row, choice)) == 1 for row in rows)
 
 
 def replace_file(path: Path, text: str) -> None:
@@ -340,7 +347,7 @@ def main(arguments: list[str] | None = None) -> int:
         updates=options.updates,
         made_up_moses=options.made_up_moses,
         seeds_of=seeds_of,
-        orders=options.size in orders.SIZES and not options.table,
+        orders=options.size in orders.SIZES and not options.table and not options.updates,
     )
     unknown = systems - {row.get("system") for table in published() for row in table["rows"]}
     if unknown:

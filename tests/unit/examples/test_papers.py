@@ -262,6 +262,7 @@ def test_cslm_is_scored_on_text_held_out_from_its_training_text() -> None:
 def test_tables_are_made_with_the_python_of_the_checkout(tmp_path: Path) -> None:
     folder, python = tmp_path / "examples/papers", tmp_path / ".venv/bin/python"
     shutil.copytree(FOLDER, folder)
+    shutil.copy(FOLDER.parent / "choices.mk", folder.parent)
     words = ["make", "-n", "-C", str(folder), "WORK=none", "cslm"]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHON"}
     assert "&& python3 ./table.py" in subprocess.check_output(words, env=environment, text=True)

@@ -17,6 +17,8 @@ from pathlib import Path
 import cells
 import pytest
 
+from nmtkit.config_io import recipe_names
+
 RECIPE = Path(__file__).resolve().parents[3] / "examples" / "wmt14-en-fr"
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 
@@ -133,7 +135,8 @@ class Run:
                 shutil.copytree(like.work / name, self.work / name)
 
     def make(self, *words: str, size: str = "smoke", **environment: str) -> tuple[int, str]:
-        """Run make; return status and output."""
+        """Run make, without Moses if no word is a setting of it; return status and output."""
+        words = words if any("MOSES" in word for word in words) else ("MOSES_OUTPUT=", *words)
         command = ["make", "-f", str(RECIPE / "Makefile"), f"SIZE={size}", f"WORK={self.work}"]
         command += [f"NMTKIT={self.nmtkit}", f"PYTHON={sys.executable}", *words]
         variables = {**os.environ, "CALLS": str(self.calls), **environment}
@@ -238,6 +241,8 @@ def test_another_selection_rebuilds_what_depends_on_it(finished: Run) -> None:
         "SEEDS=1 2",
         "BEAM=3",
         "PARAMS=best",
+        "SEARCH=--max-length-ratio 2",
+        "ZOOM_WORDS=Monday",
         "MOSES_OUTPUT=made-up",
     ],
 )
@@ -249,6 +254,39 @@ def test_another_choice_makes_tables_and_figures_again(finished: Run, choice: st
     for made in ("/tables.py", "bahdanau-figure-2.md", "results.md"):
         assert made in output
     assert finished.make("-q")[0] == 0
+
+
+@pytest.mark.parametrize("choice", ["PARAMS=best", "SEARCH=--max-length-ratio 2"])
+def test_another_search_makes_all_outputs_again(finished: Run, choice: str) -> None:
+    """Else tables would say that they are of parameters and a search that they are not of."""
+    assert finished.make()[0] == 0  # whatever the tests before have rebuilt
+    before, lines = commands(finished, "-B"), commands(finished, choice)
+    for kind in ("translate", "score", "align", "embed", "report"):
+        counts = [sum(f"nmtkit {kind} " in line for line in some) for some in (before, lines)]
+        assert counts[0] == counts[1] > 0, kind
+    assert not any(" --recipe " in line for line in lines)
+    assert finished.make("-q")[0] == 0
+
+
+def test_a_lexicon_of_other_pairs_replaces_words_again(finished: Run) -> None:
+    assert finished.make()[0] == 0
+    lines = commands(finished, "LEXICON_PAIRS=150")
+    assert any("text/lexicon --words" in line and "--random 150" in line for line in lines)
+    translated = [line for line in lines if "nmtkit translate " in line]
+    assert translated and all(".replaced." in line for line in translated)
+
+
+def test_segments_are_translated_again_with_another_beam(finished: Run) -> None:
+    """Their files have no beam in their names; those of the LSTM have theirs."""
+    assert finished.make()[0] == 0
+    lines = [line for line in commands(finished, "BEAM=3") if " translate " in line]
+    written = {line.split(" > ")[1].split(".part")[0].split("/work/")[1] for line in lines}
+    assert {f"rnn/rnnenc-30.1/test-segmented.{way}.seg" for way in SEGMENTED} <= written
+    assert "rnn/rnnenc-30.1/test.3.hyp" in written
+    assert not [name for name in written if name.startswith("lstm/")]
+
+
+SEGMENTED = ("confidence", "unpenalised", "forward", "random", "random-confidence")
 
 
 @pytest.mark.parametrize("name", ["published.toml", "tables.py", "cells.py", "orders.py"])
@@ -317,6 +355,39 @@ def test_the_longer_training_resumes_the_shorter(finished: Run) -> None:
     assert "training.max_updates=60" in output and "training.max_updates=40" in output
 
 
+def test_the_longer_training_of_another_seed_resumes_the_shorter(tmp_path: Path) -> None:
+    settings = ["SEEDS_rnnsearch-50-long=4", "SEEDS_unk-replacement=5"]
+    lines = commands(Run(tmp_path), *settings, size="paper")
+    for seed in "45":
+        folder = f"/rnn/rnnsearch-50.{seed}"
+        assert any(f"{folder}/checkpoints" in line and line.startswith("cp -R") for line in lines)
+
+
+def test_a_longer_training_is_not_thrown_away(finished: Run, tmp_path: Path) -> None:
+    """If what it resumed is trained again, the user decides about the training of weeks."""
+    run = Run(tmp_path, finished)
+    assert run.make("SYSTEMS=rnnsearch-50-long")[0] == 0
+    short, long = (run.work / f"rnn/{name}.1" for name in ("rnnsearch-50", "rnnsearch-50-long"))
+    later = os.stat(long / "config.toml").st_mtime + 5
+    os.utime(short / "done", (later, later))
+    status, output = run.make("SYSTEMS=rnnsearch-50-long")
+    assert status != 0 and f"{long} resumed a training of {short} that was replaced" in output
+    assert (long / "config.toml").is_file() and (long / "done").is_file()
+    shutil.rmtree(long)
+    assert run.make("SYSTEMS=rnnsearch-50-long")[0] == 0
+
+
+def test_figures_are_of_each_systems_first_seed(tmp_path: Path) -> None:
+    settings = ["SEEDS=1", "SEEDS_grconv=2", "SEEDS_lstm=3", "SEEDS_segmentation=4"]
+    lines = commands(Run(tmp_path), *settings, *moses_settings(tmp_path / "moses"), size="paper")
+    trained = {line.split("--output ")[1].split()[0] for line in lines if "--recipe" in line}
+    names = {Path(name).name for name in trained}
+    assert {"grconv.2", "seq2seq-lstm.3", "rnnenc-30.4", "rnnenc-30-reverse.4"} <= names
+    assert not {"grconv.1", "rnnenc-30-reverse.1"} & names
+    used = [line for line in lines if "nbest score" in line and "--ensemble" in line]
+    assert any("seq2seq-lstm.3" in line for line in used)
+
+
 def commands(run: Run, *words: str, **settings: str) -> list[str]:
     """Return the commands of a run from scratch, one per line."""
     status, output = run.make("-n", *words, **settings)
@@ -373,7 +444,7 @@ def test_ensembles_have_two_and_five_members_and_the_papers_beams(tmp_path: Path
 def test_tables_are_made_with_the_parameters_that_a_training_ended_with(tmp_path: Path) -> None:
     run = Run(tmp_path)
     settings = ("MOSES=/opt/moses", "FAST_ALIGN=/opt/align")
-    kinds = ("translate", "score", "align", "report", "nbest score", "phrase-table")
+    kinds = ("translate", "score", "align", "embed", "report", "nbest score", "phrase-table")
     for params in ("last", "best"):
         lines = commands(run, *settings, f"PARAMS={params}", size="paper")
         loading = [line for line in lines if any(f"nmtkit {kind} " in line for kind in kinds)]
@@ -471,7 +542,8 @@ def test_pages_say_their_parameters_and_whether_words_may_be_unknown(
     assert len(said) == len(heads) == 17
     unknown: dict[bool | None, list[str]] = {True: [], False: [], None: []}
     for title, command in said.items():
-        assert (f"Parameters: params.{params}." in command) == ("BLEU of Moses" not in title)
+        parameters = f"Parameters: params.{params} of the first seed."
+        assert (parameters in command) == ("BLEU of Moses" not in title)
         may, never = (
             f"Unknown words {verb} chosen." in command for verb in ("may be", "are never")
         )
@@ -509,6 +581,28 @@ def test_curves_are_by_source_reference_and_both_of_all_three_news_sets(tmp_path
         assert "--of source --of reference --of both" in line
         assert ("--by unknown" if name.endswith("4c") else "--by length") in line
         assert re.search(r"/text/news(-segmented)?\.tgt ", line)
+
+
+def test_the_decrease_by_unknown_words_is_of_whole_sentences_and_of_segments(
+    tmp_path: Path,
+) -> None:
+    """Figure 3 of Pouget-Abadie et al.: unknown words in source and target."""
+    lines = commands(Run(tmp_path), "segmentation-figure-3", size="paper")
+    [measured] = [line for line in lines if "--csv" in line]
+    words = measured.split()
+    assert words[words.index("--by") + 1 : words.index("--by") + 4] == ["unknown", "--of", "both"]
+    assert words.count("--of") == 1
+    kinds = (".hyp", ".seg", ".tgt", ".src")
+    files = {Path(word).name for word in words if word.endswith(kinds)}
+    assert files == {
+        "news-segmented.10.no-unk.hyp",
+        "news-segmented.confidence.seg",
+        "news-segmented.tgt",
+        "news-segmented.src",
+        "vocab.src",
+        "vocab.tgt",
+    }
+    assert words[words.index("--name") + 1] == "whole" and "--system segmented" in measured
 
 
 def test_samples_of_moses_are_its_lines_of_the_same_sentences(tmp_path: Path) -> None:
@@ -558,10 +652,11 @@ def test_the_folder_of_the_project_may_have_a_blank(tmp_path: Path) -> None:
     assert "work/lstm/prepared" in output and "my project" not in output
 
 
-def moses_output(folder: Path, lines: int) -> Path:
+def moses_output(folder: Path, dev_lines: int = 200, test_lines: int = 100) -> Path:
+    """Create the output of Moses for sets of so many sentences; return its folder."""
     (folder / "nbest").mkdir(parents=True)
     (folder / "corpus").mkdir()
-    for name in ("val", "test2016"):
+    for name, lines in (("val", dev_lines), ("test2016", test_lines)):
         (folder / f"nbest/{name}.1000best.gz").write_text("")
         for side in ("en", "fr"):
             (folder / f"corpus/{name}.tok.{side}").write_text("x\n" * lines)
@@ -572,12 +667,12 @@ def moses_output(folder: Path, lines: int) -> Path:
 
 def moses_settings(folder: Path) -> list[str]:
     """Create the output of Moses for a test set of 3,003 sentences; return the settings."""
-    output = moses_output(folder, 3003)
+    output = moses_output(folder, 6003, 3003)
     return [f"MOSES_OUTPUT={output}", "MOSES_DEV=val", "MOSES_TEST=test2016"]
 
 
 def test_moses_output_is_rescored_tuned_and_reported(finished: Run, tmp_path: Path) -> None:
-    run, moses = Run(tmp_path, finished), moses_output(tmp_path / "moses", 100)
+    run, moses = Run(tmp_path, finished), moses_output(tmp_path / "moses")
     settings = [f"MOSES_OUTPUT={moses}", "MOSES_DEV=val", "MOSES_TEST=test2016"]
     status, output = run.make("-j2", "SYSTEMS=lstm lstm-forward ensemble-5", *settings)
     assert status == 0, output
@@ -603,7 +698,7 @@ def test_with_a_made_up_moses_every_table_and_figure_is_there(
     finished: Run, tmp_path: Path
 ) -> None:
     run = Run(tmp_path, finished)
-    status, output = run.make("-j2", "MOSES_OUTPUT=made-up")
+    status, output = run.make("-j2", "MOSES=")  # the default of its output, at SIZE=smoke
     assert status == 0, output
     text = (run.work / "results.md").read_text()
     assert "Left out" not in text and "None of its systems was run" not in text
@@ -619,6 +714,33 @@ def test_with_a_made_up_moses_every_table_and_figure_is_there(
                 )
 
 
+@pytest.mark.parametrize(("size", "made_up"), [("mini", True), ("night", False), ("paper", False)])
+def test_moses_is_made_up_where_figures_mean_nothing(
+    tmp_path: Path, size: str, made_up: bool
+) -> None:
+    lines = commands(Run(tmp_path), "MOSES=", "WMT_MIRROR=/mirror", size=size)
+    assert any("mini/moses.py" in line for line in lines) == made_up
+    settings = ["MOSES=/opt/moses", "FAST_ALIGN=/opt/align", "DOMAIN="]
+    lines = commands(Run(tmp_path), *settings, "WMT_MIRROR=/mirror", size=size)
+    assert not any("mini/moses.py" in line for line in lines)
+
+
+@pytest.mark.parametrize("size", ["paper", "mini"])
+@pytest.mark.parametrize("moses", ["MOSES=/opt/moses", "MOSES_OUTPUT="])
+def test_every_training_ends(tmp_path: Path, size: str, moses: str) -> None:
+    """By a limit of the Makefiles or of its recipe, all of which end."""
+    settings = [moses, "FAST_ALIGN=/opt/align", "WMT_MIRROR=/mirror"]
+    lines = commands(Run(tmp_path), *settings, size=size)
+    trained = [line.split() for line in lines if " train " in line and "--recipe" in line]
+    recipes = {words[words.index("--recipe") + 1] for words in trained}
+    assert ("phrase-rnn" in recipes) == ("=/opt" in moses)
+    assert recipes <= set(recipe_names()) and len(recipes) >= 8
+    for words in trained:
+        limits = [word.partition("=")[2] for word in words if "training.max_updates=" in word]
+        assert all(int(limit) > 0 for limit in limits)
+        assert "--config" not in words or limits
+
+
 def test_a_made_up_moses_is_refused_where_figures_mean_something(tmp_path: Path) -> None:
     for size in ("night", "paper"):
         status, output = Run(tmp_path).make("-n", "MOSES_OUTPUT=made-up", "DOMAIN=", size=size)
@@ -629,7 +751,7 @@ def test_the_shortlist_of_phrases_counts_the_corpus_and_not_the_table(
     finished: Run, tmp_path: Path
 ) -> None:
     """Cho et al. 2014, section 4.1: the most frequent words, of a text where words repeat."""
-    run, moses = Run(tmp_path, finished), moses_output(tmp_path / "moses", 100)
+    run, moses = Run(tmp_path, finished), moses_output(tmp_path / "moses")
     settings = [f"MOSES_OUTPUT={moses}", "MOSES_DEV=val", "MOSES_TEST=test2016"]
     run.make(str(run.work / "phrases/prepared/vocab.tgt"), *settings)
     counted = [call for call in run.new_calls() if call.startswith("shortlist")]
@@ -640,11 +762,20 @@ def test_the_shortlist_of_phrases_counts_the_corpus_and_not_the_table(
     ]
 
 
-def test_lists_of_another_test_set_are_refused(finished: Run, tmp_path: Path) -> None:
-    moses = moses_output(tmp_path / "moses", 7)
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ((200, 7), "7 lines, but the test set has 100"),
+        ((7, 100), "7 lines, but the dev set has 200"),
+    ],
+)
+def test_lists_of_another_set_are_refused(
+    finished: Run, tmp_path: Path, lines: tuple[int, int], message: str
+) -> None:
+    moses = moses_output(tmp_path / "moses", *lines)
     settings = [f"MOSES_OUTPUT={moses}", "MOSES_DEV=val", "MOSES_TEST=test2016"]
     status, output = Run(tmp_path, finished).make("SYSTEMS=rnnenc-30", *settings)
-    assert status != 0 and "7 lines, but the test set has 100" in output
+    assert status != 0 and message in output
 
 
 def test_a_file_missing_from_moses_output_is_named(tmp_path: Path) -> None:

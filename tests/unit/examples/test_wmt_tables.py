@@ -267,9 +267,10 @@ def night(work: Path) -> cells.Choice:
         for seed, value in zip("12", values, strict=True):
             folder = work / f"rnn/{name}.{seed}"
             training(folder, 100, 1.0)
-            for split in ("test", "domain"):
-                (folder / f"{split}.12.all.json").write_text(evaluation(value, value))
-                (folder / f"{split}-known.12.no-unk.json").write_text(evaluation(value, value))
+            for split, sentences in (("test", 3003), ("domain", 2000)):
+                text = evaluation(value, value, sentences)
+                (folder / f"{split}.12.all.json").write_text(text)
+                (folder / f"{split}-known.12.no-unk.json").write_text(text)
             for scores in ("train30", "train50", "dev"):
                 (folder / f"{scores}.scores").write_text("-1\n")
     plain = choice(work, "rnnenc-30 rnnsearch-30 rnnenc-50")
@@ -292,9 +293,11 @@ def test_the_papers_orders_say_in_how_many_seeds_they_hold(work: Path, night: ce
     rows = [line.split(" | ") for line in lines if line.startswith("| RNN")]
     assert [(row[0], row[2].split(": ")[1], row[3].split(": ")[1]) for row in rows] == [
         ("| RNNsearch-30 > RNNenc-30", "holds for all seeds", "holds for all seeds |"),
+        ("| RNNsearch-30 > RNNenc-50", "holds on average", "holds on average |"),
         ("| RNNenc-50 > RNNenc-30", "holds on average", "holds for all seeds |"),
     ]
-    assert rows[1][2].startswith("34.00 (33.00 to 35.00) and 32.00 (30.00 to 34.00)")
+    assert rows[2][2].startswith("34.00 (33.00 to 35.00) and 32.00 (30.00 to 34.00)")
+    assert "(2000 sentences): " in rows[2][2] and "(3003 sentences): " in rows[2][3]
     for shown in (True, False):
         tables.write(replace(night, orders=shown), work / "results", "night")
         assert ("The papers' orders" in (work / "results/tables.md").read_text()) == shown
@@ -306,10 +309,36 @@ def test_a_system_may_have_seeds_of_its_own(work: Path, night: cells.Choice) -> 
     assert {work / f"rnn/{name}.2" for name in ("rnnenc-30", "rnnenc-50")} < {*cells.models(single)}
     tables.write(single, work / "results", "night")
     text = (work / "results/tables.md").read_text()
-    assert "means over 2 trainings" in text and "in brackets; rnnenc-50: of one." in text
+    assert (
+        "means over 2 trainings" in text
+        and "in brackets; rnnenc-50: of one choice of seeds." in text
+    )
     assert record(work, "bahdanau-table-1", "RNNenc-50", "all")["seeds"] == [35.0]
     assert record(work, "bahdanau-table-1", "RNNenc-30", "all")["seeds"] == [10.0, 12.0]
-    assert "35.00 and 32.00 (30.00 to 34.00): holds for all seeds" in text
+    assert "35.00 and 32.00 (30.00 to 34.00) (2000 sentences): holds for all seeds" in text
+
+
+def test_what_has_one_figure_among_seeds_is_named(work: Path) -> None:
+    night = choice(work, "rnnenc-30 lstm ensemble-2 moses")
+    assert "in brackets; ensemble-2, moses: of one choice" in tables.head("night", night)
+    assert "Curves and samples are of the first seed." in tables.head("night", night)
+
+
+def test_orders_of_cut_trainings_are_not_judged(
+    work: Path, night: cells.Choice, capsys: Any
+) -> None:
+    for updates, shown in (("", True), ("20", False)):
+        results = work / f"results{updates}"
+        words = ["--work", str(work), "--systems", "rnnenc-30 rnnsearch-30", "--size", "night"]
+        words += ["--seeds", "1 2", "--beam", "12", "--updates", updates, "--output", str(results)]
+        assert tables.main(words) == 0
+        assert ("The papers' orders" in (results / "tables.md").read_text()) == shown
+
+
+def test_training_pairs_are_within_the_models_maximum_length() -> None:
+    names = ("rnnenc-30.1", "rnnsearch-50.2", "rnnsearch-50-long.1", "seq2seq-lstm-forward.1")
+    lengths = [cells.train_scores(name).removeprefix("train") for name in names]
+    assert lengths == ["30.scores", "50.scores", "50.scores", "100.scores"]
 
 
 def test_the_list_has_the_files_of_the_domain_and_of_the_orders(
