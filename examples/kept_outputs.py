@@ -17,7 +17,7 @@ with its computation in FILE.args, one word a line; FOLDER is left out of all na
 `check` verifies SHA256SUMS (also `sha256sum -c`), and those of folders inside that have their own,
 computes every figure whose files are in a folder of --references, by name and checksum, plain or
 compressed, and prints it beside the kept one. Each claim must stand in its document, with the
-figure rounded as there. It returns 1 if anything differs.
+figure rounded as there, and times 100 before a "%". It returns 1 if anything differs.
 """
 
 import argparse
@@ -195,7 +195,8 @@ def wrong_claim(claim: Mapping[str, str], record: Record) -> str:
     if " ".join(claim["text"].split()) not in text:
         return f"{claim['document']}: does not say '{claim['text']}'"
     number = list(NUMBER.finditer(claim["text"]))[-1:]
-    values = [f["values"][claim["figure"]]["value"] for f in record["figures"]
+    scale = 100 if claim["text"].endswith("%") else 1
+    values = [f["values"][claim["figure"]]["value"] * scale for f in record["figures"]
               if claim["figure"] in f["values"]]  # fmt: skip
     digits = len(number[0][1] or "") if number else 0
     if not number or not any(f"{value:.{digits}f}" == number[0][0] for value in values):

@@ -148,7 +148,9 @@ def test_claims_must_stand_in_their_document(
     assert f"page.md: does not say 'corpus | 3 | {bleu:.1f}'" in capsys.readouterr().err
 
 
-def test_alignments_have_their_error_rate(keep: Keep, tmp_path: Path, texts: Path) -> None:
+def test_alignments_have_their_error_rate(
+    keep: Keep, tmp_path: Path, texts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (texts / "links").write_text("0-0 1-1\n0-0\n")
     (texts / "gold").write_text("0-0 1-2\n0-0\n")
     words = ["aer", str(texts / "links"), str(texts / "gold")]
@@ -156,6 +158,10 @@ def test_alignments_have_their_error_rate(keep: Keep, tmp_path: Path, texts: Pat
     record = json.loads((tmp_path / "kept/links.json").read_text())
     assert record["figures"][0]["values"]["AER"]["value"] == pytest.approx(1 - 4 / 6)
     assert check(tmp_path / "kept", texts) == 0
+    monkeypatch.setattr(kept_outputs, "ROOT", tmp_path)
+    (tmp_path / "page.md").write_text("Error rates of 0.333 or 33.3 %, not 0.333 %.\n")
+    for text, status in (("rates of 0.333", 0), ("or 33.3 %", 0), ("not 0.333 %", 1)):
+        assert keep("--claim", "page.md", "AER", text, words=words) == status
 
 
 def test_evaluations_that_were_recorded_are_kept(tmp_path: Path, texts: Path) -> None:
