@@ -1,7 +1,13 @@
-"""How the figures of an output are computed: by `nmtkit evaluate`, or the alignment error rate."""
+"""How the figures of an output are computed, by the kind of the output.
+
+evaluate OUTPUT REFERENCE ...: of translations, as by `nmtkit evaluate`. aer LINKS GOLD: alignment
+error rate. score SCORES [REFERENCE]: mean cost of a sentence, of the output of `nmtkit score`, and
+perplexity per token of the reference, `</s>` counted.
+"""
 
 import hashlib
 import json
+import math
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -20,7 +26,10 @@ OPTIONS = frozenset(
 )
 """Options of `nmtkit evaluate` that a computation may have: none of them writes a file."""
 
-AER = "AER"
+AER, NLL, PERPLEXITY = "AER", "NLL", "perplexity"
+
+KINDS = {"evaluate": (2, math.inf), "aer": (2, 2), "score": (1, 2)}
+"""Computations, and how many words each has at least and at most; the first is the output."""
 
 Figures = dict[str, dict[str, Any]]
 """Value and signature by the name of a measure."""
@@ -45,10 +54,14 @@ class Computation:
         :param root: folder left out of the names of files.
         :raises CorpusError: there is no such computation, or its output is no file.
         """
-        if not words or words[0] not in ("evaluate", "aer"):
-            raise CorpusError("after -- expected: evaluate OUTPUT REFERENCE ..., or aer LINKS GOLD")
-        if len(words) < 3 or not Path(words[1]).is_file():
-            raise CorpusError(f"{' '.join(words[:2])}: expected a file with outputs, and another")
+        if not words or words[0] not in KINDS:
+            raise CorpusError(
+                "after -- expected: evaluate OUTPUT REFERENCE ..., aer LINKS GOLD,"
+                " or score SCORES [REFERENCE]"
+            )
+        fewest, most = KINDS[words[0]]
+        if not fewest < len(words) <= most + 1 or not Path(words[1]).is_file():
+            raise CorpusError(f"{' '.join(words)}: expected a file with outputs, and its reference")
         paths = {at: Path(word) for at, word in enumerate(words) if at and Path(word).is_file()}
         named: list[Any] = list(words)
         for at, path in paths.items():
@@ -70,6 +83,8 @@ class Computation:
             if isinstance(word, str) and word.startswith("-") and word not in OPTIONS:
                 raise CorpusError(f"{word}: a computation cannot have this option")
         words = [str(self.paths.get(at, word)) for at, word in enumerate(self.words)]
+        if words[0] == "score":
+            return costs(*words[1:])
         return error_rate(*words[1:]) if words[0] == "aer" else evaluation(words[1:])
 
 
@@ -102,6 +117,27 @@ def error_rate(links: str, gold: str) -> Figures:
     ]
     rate = alignment_error_rate(found, read_gold_links(read_lines(gold), gold, len(found)))
     return {AER: {"value": rate.value, "signature": "Och and Ney 2003"}}
+
+
+def costs(scores: str, reference: str = "") -> Figures:
+    """Return the mean cost of a sentence, and with a tokenised reference the perplexity.
+
+    :raises CorpusError: a line is no number, or the reference has other lines.
+    """
+    try:
+        total = -sum(values := [float(line) for line in read_lines(scores)])
+    except ValueError as error:
+        raise CorpusError(f"{scores}: no output of nmtkit score: {error}") from error
+    if not values:
+        raise CorpusError(f"{scores}: empty")
+    figures = {NLL: {"value": total / len(values), "signature": "natural logarithm"}}
+    if reference:
+        lengths = [len(line.split()) + 1 for line in read_lines(reference)]
+        if len(lengths) != len(values):
+            raise CorpusError(f"{reference}: {len(lengths)} lines, but {scores} has {len(values)}")
+        value = math.exp(total / sum(lengths))
+        figures[PERPLEXITY] = {"value": value, "signature": "tokens of the reference and </s>"}
+    return figures
 
 
 def name_in(root: Path, path: Path) -> str:

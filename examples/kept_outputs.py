@@ -2,15 +2,16 @@
 
     kept_outputs.py keep examples/outputs --name demo.fr --system 'nmtkit, recipe toy' \\
         --command 'make demo' \\
-        --claim docs/tutorials/first-translator.md sacreBLEU 'it reaches BLEU 98.4' \\
+        --claim docs/tutorials/first-translator.md sacreBLEU 'it reaches BLEU 98.1' \\
         -- evaluate demo-work/test.hyp.fr demo-work/raw/test.fr -t fr --measure sacrebleu
     kept_outputs.py check examples/outputs --references demo-work/raw
 
 `keep` writes NAME.gz, the output, and NAME.json, its record: system, commands, date, versions, the
 figures, and how they are computed. After `--` stands that computation, `evaluate OUTPUT REFERENCE
-...` with the options of `nmtkit evaluate`, or `aer LINKS GOLD`; the first file is the one that is
-kept. References and sources are not: the record has their names and checksums. The record of an
-output with the same content gets further figures; another output under the name replaces it.
+...` with the options of `nmtkit evaluate`, `aer LINKS GOLD`, or `score SCORES [REFERENCE]`; the
+first file is the one that is kept. References and sources are not: the record has their names and
+checksums. The record of an output with the same content gets further figures; another output under
+the name replaces it.
 `--recorded FOLDER FILE...` keeps the outputs behind JSON files of `nmtkit evaluate` instead, each
 with its computation in FILE.args, one word a line; FOLDER is left out of all names.
 

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import math
 import re
 import subprocess
 import sys
@@ -200,9 +201,35 @@ def test_a_missing_output_is_reported(
     assert "test.hyp.gz: missing" in capsys.readouterr().err
 
 
+def test_scores_have_their_mean_cost_and_perplexity(
+    keep: Keep, tmp_path: Path, texts: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    values, tokens = [-3.5, -12.25, -0.5], sum(len(line.split()) + 1 for line in REFERENCE)
+    (texts / "scores").write_text("".join(f"{value}\n" for value in values))
+    words = ["score", str(texts / "scores"), str(texts / "test.fr")]
+    assert keep(words=words) == 0
+    figures = json.loads((tmp_path / "kept/scores.json").read_text())["figures"][0]["values"]
+    assert figures["NLL"]["value"] == pytest.approx(16.25 / 3)
+    assert figures["perplexity"]["value"] == pytest.approx(math.exp(16.25 / tokens))
+    assert check(tmp_path / "kept", texts) == 0
+    assert keep(words=words[:2]) == 0  # costs alone need no reference
+    (texts / "test.fr").write_text("a\n")
+    capsys.readouterr()
+    assert keep(words=words) == 1
+    assert "test.fr: 1 lines, but" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "words",
-    [["evaluate"], ["score", "a", "b"], ["evaluate", "nothing", "nowhere"], ["aer", "links", "x"]],
+    [
+        ["evaluate"],
+        ["align", "a", "b"],
+        ["evaluate", "nothing", "nowhere"],
+        ["aer", "links", "x"],
+        ["aer", __file__],
+        ["score", __file__],
+        ["score", __file__, __file__, __file__],
+    ],
 )
 def test_a_wrong_computation_is_one_line(
     keep: Keep, words: list[str], capsys: pytest.CaptureFixture[str]
