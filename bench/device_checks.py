@@ -260,7 +260,7 @@ def search_constrained(
 
 
 def continue_prefix(models: list[Any], device: torch.device) -> list[Any]:
-    """Find the ways to go on behind a prefix, and the best translation that begins with it."""
+    """Find continuations of a prefix, and the best translation that begins with it."""
     src, src_mask = first_sentences(device, 1)
     encoded = [model.encode(src, src_mask) for model in models]
     batch = EncodedBatch(encoded, source_lengths(src, src_mask))

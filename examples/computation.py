@@ -1,8 +1,9 @@
 """How the figures of an output are computed, by the kind of the output.
 
-evaluate OUTPUT REFERENCE ...: of translations, as by `nmtkit evaluate`. aer LINKS GOLD: alignment
-error rate. score SCORES [REFERENCE]: mean cost of a sentence, of the output of `nmtkit score`, and
-perplexity per token of the reference, `</s>` counted.
+- `evaluate OUTPUT REFERENCE ...`: translations have the figures of `nmtkit evaluate`.
+- `aer LINKS GOLD`: links of words have an alignment error rate.
+- `score SCORES [REFERENCE]`: the output of `nmtkit score` has a mean cost of a sentence and, with
+  the tokenised reference, a perplexity of its tokens, `</s>` counted.
 """
 
 import hashlib
@@ -16,6 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from corpora import CorpusError
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "papers"))
+from measures import mean_cost, perplexity_of
 
 from nmtkit.evaluation.aer import MOSES_LINK, alignment_error_rate, read_gold_links
 from nmtkit.io.lines import read_data, read_lines
@@ -122,21 +126,16 @@ def error_rate(links: str, gold: str) -> Figures:
 def costs(scores: str, reference: str = "") -> Figures:
     """Return the mean cost of a sentence, and with a tokenised reference the perplexity.
 
-    :raises CorpusError: a line is no number, or the reference has other lines.
+    :raises CorpusError: a line is no number, there is none, or the reference has other lines.
     """
+    lines = list(read_lines(scores))
     try:
-        total = -sum(values := [float(line) for line in read_lines(scores)])
-    except ValueError as error:
-        raise CorpusError(f"{scores}: no output of nmtkit score: {error}") from error
-    if not values:
-        raise CorpusError(f"{scores}: empty")
-    figures = {NLL: {"value": total / len(values), "signature": "natural logarithm"}}
-    if reference:
-        lengths = [len(line.split()) + 1 for line in read_lines(reference)]
-        if len(lengths) != len(values):
-            raise CorpusError(f"{reference}: {len(lengths)} lines, but {scores} has {len(values)}")
-        value = math.exp(total / sum(lengths))
-        figures[PERPLEXITY] = {"value": value, "signature": "tokens of the reference and </s>"}
+        figures = {NLL: {"value": mean_cost(lines), "signature": "natural logarithm"}}
+        if reference:
+            value = perplexity_of(lines, list(read_lines(reference)))
+            figures[PERPLEXITY] = {"value": value, "signature": "tokens of the reference and </s>"}
+    except (ValueError, ZeroDivisionError) as error:
+        raise CorpusError(f"{scores}: {error}") from error
     return figures
 
 

@@ -5,7 +5,7 @@ CORPUS/MODEL.SEED/ has the outputs of one trained model.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from nmtkit.evaluation.metrics import tokenized_bleu
@@ -27,15 +27,29 @@ def bleu(path: Path) -> float:
 
 
 def nll(path: Path) -> float:
-    """Return the mean -log p (natural) of a reference from the output of `nmtkit score`."""
-    scores = [float(line) for line in lines_of(path)]
-    return -sum(scores) / len(scores)
+    """Return the mean cost of a file of scores."""
+    return mean_cost(lines_of(path))
 
 
 def perplexity(path: Path) -> float:
-    """Return the perplexity per word of the references, with `</s>`."""
-    tokens = sum(len(line.split()) + 1 for line in text_of(path, "tgt"))
-    return math.exp(nll(path) * len(lines_of(path)) / tokens)
+    """Return the perplexity of a file of scores."""
+    return perplexity_of(lines_of(path), text_of(path, "tgt"))
+
+
+def mean_cost(scores: Sequence[str]) -> float:
+    """Return the mean -log p (natural) of a reference from the output of `nmtkit score`."""
+    return -sum(map(float, scores)) / len(scores)
+
+
+def perplexity_of(scores: Sequence[str], references: Sequence[str]) -> float:
+    """Return the perplexity per word of the references, with `</s>`.
+
+    :raises ValueError: there are more or fewer of them than scores.
+    """
+    if len(references) != len(scores):
+        raise ValueError(f"{len(scores)} scores of {len(references)} references")
+    tokens = sum(len(line.split()) + 1 for line in references)
+    return math.exp(mean_cost(scores) * len(scores) / tokens)
 
 
 def minutes(path: Path) -> float:

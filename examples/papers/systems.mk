@@ -12,7 +12,7 @@
 # best), SEARCH (options of `nmtkit translate`), and for CSLM cslm_text (the corpus whose text it reads)
 # and SHORTLIST_cslm (options of `nmtkit shortlist`). A step writes a file under a temporary name and renames it,
 # so that a killed step leaves no partial file under the final name. Other PARAMS, SEARCH or BEAM make
-# outputs anew.
+# the outputs anew that depend on them.
 
 systems := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
 SHELL   := bash
@@ -26,9 +26,10 @@ whole    = > $@.part && mv $@.part $@
 
 include $(systems)/../choices.mk
 PARAMS   ?= last
-of_search   := $(WORK)/.search-$(call digest,$(PARAMS) $(SEARCH))
-of_segments := $(WORK)/.segments-$(BEAM)
-$(eval $(call choices,$(of_search) $(of_segments)))
+of_params   := $(WORK)/.params-$(PARAMS)
+of_search   := $(of_params) $(WORK)/.search-$(call digest,$(SEARCH))
+of_segments := $(of_search) $(WORK)/.segments-$(BEAM)
+$(eval $(call choices,$(of_segments)))
 
 # ---- Text as words, even if the prepared folder has subwords: CORPUS/text/SET.src and .tgt
 
@@ -141,7 +142,7 @@ $(WORK)/%.hyp: $(trained) $(source) $(of_search)
 	mkdir -p $(@D)
 	$(translate) --beam $(beam) $(whole)
 
-$(WORK)/%.scores: $(trained) $(source) $(of_search)
+$(WORK)/%.scores: $(trained) $(source) $(of_params)
 	mkdir -p $(@D)
 	$(launch) $(NMTKIT) score $(using) $(if $(filter cslm,$(kind)),$(lastword $(call pair,$(set))),$(call pair,$(set))) $(whole)
 
@@ -150,17 +151,17 @@ $(WORK)/%.scores: $(trained) $(source) $(of_search)
 segment  = $(translate) --beam $(BEAM) --segment
 backward = --reverse-model $(@D)/../rnnenc-30-reverse.$(seed)
 
-$(WORK)/%.confidence.seg: $(trained) $(back) $(source) $(of_search) $(of_segments)
+$(WORK)/%.confidence.seg: $(trained) $(back) $(source) $(of_segments)
 	$(segment) confidence $(backward) --segments $(basename $@).segments --force $(whole)
 
-$(WORK)/%.unpenalised.seg: $(trained) $(back) $(source) $(of_search) $(of_segments)
+$(WORK)/%.unpenalised.seg: $(trained) $(back) $(source) $(of_segments)
 	$(segment) confidence $(backward) --no-segment-penalty $(whole)
 
-$(WORK)/%.forward.seg: $(trained) $(source) $(of_search) $(of_segments)
+$(WORK)/%.forward.seg: $(trained) $(source) $(of_segments)
 	$(segment) forward --no-segment-penalty $(whole)
 
 $(WORK)/%.random.seg: $(WORK)/%.confidence.seg
 	$(segment) random --segment-lengths $(basename $<).segments $(whole)
 
-$(WORK)/%.random-confidence.seg: $(trained) $(source) $(of_search) $(of_segments)
+$(WORK)/%.random-confidence.seg: $(trained) $(source) $(of_segments)
 	$(segment) random-confidence $(whole)

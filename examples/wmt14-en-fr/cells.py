@@ -26,7 +26,7 @@ class Choice:
 
     params: the parameters that translated, "last" or "best".
     domain: a second test set was held out of the training text; its files are called domain.*.
-    orders: compare systems as the papers do, as their figures mean something.
+    orders: compare systems as the papers do; only where figures mean something.
     seeds_of: the seeds of systems that have others than `seeds`.
     updates: to which all trainings were cut, for a test; empty: they were not.
     reasons: why a system was not run; a system without a reason was deselected by the user.

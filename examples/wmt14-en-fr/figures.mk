@@ -24,11 +24,11 @@ files_of   = $(shell $(python) $(call tabulate,$1,$2) --list files)
 evaluation_files    := $(call files_of,$(chosen))
 $(if $(evaluation_files),,$(error no table can be made of SYSTEMS=$(SYSTEMS)))
 
-# Other systems, seeds or settings make tables and figures anew, as other choices make texts (data.mk).
-made_of   := $(chosen) seeds $(SEEDS) $(call seeds_of,$(chosen)) beam $(BEAM) params $(PARAMS) search $(SEARCH) \
-             moses $(MOSES_OUTPUT) map $(ZOOM_WORDS) $(MAPPED_PHRASES)
+# Other systems, seeds or settings make tables and figures anew.
+made_of   := $(chosen) seeds $(SEEDS) $(call seeds_of,$(chosen)) beam $(BEAM) params $(PARAMS) moses $(MOSES_OUTPUT)
 of_tables := $(R)/.of-$(call digest,$(made_of))
-$(eval $(call choices,$(of_tables)))
+of_maps   := $(R)/.maps-$(call digest,$(ZOOM_WORDS) $(MAPPED_PHRASES))
+$(eval $(call choices,$(of_tables) $(of_maps)))
 
 $(R)/tables.md: $(evaluation_files) $(tables_by) $(of_tables)
 	mkdir -p $(R)
@@ -64,7 +64,7 @@ of_models  = $(filter-out smt/baseline/%,$(foreach p,$(or $($1_panels),$1),\
                $(foreach f,$(call used,$p),$(word 3,$(call from,$f)))))
 translated = $(filter %.hyp %.seg,$(call of_models,$1))
 with_unk   = $(filter-out %.no-unk.hyp %.seg,$(call translated,$1))
-said_of    = Parameters: params.$(PARAMS) of the first seed.$(if $(call translated,$1), Unknown words $(if \
+said_of    = Parameters: params.$(PARAMS), of the first seed where a system is one model.$(if $(call translated,$1), Unknown words $(if \
                $(call with_unk,$1),may be,are never) chosen.)
 heading    = printf '\#\#\# %s\n' $(call quoted,$($1_title)) $(if $(call of_models,$1),\
                && printf '\n%s\n' $(call quoted,$(call said_of,$1)))
@@ -172,7 +172,7 @@ sutskever-figure-3b_text   := lstm/text/$(main)
 sutskever-figure-3b_options := --by rank --sorted 500
 
 # Where Moses is beside models, its translations are measured with their reference.
-other_tokens = $(if $(filter %smt/baseline/$(main).hyp,$(call used_files,$1a)),cat $(smt)/text/checked,:)
+other_tokens = $(if $(filter $(smt)/baseline/test.hyp,$(foreach p,$(call panels,$1),$(call used_files,$p))),cat $(smt)/text/checked,:)
 
 curve_figures := bahdanau-figure-2 cho-properties-figure-4 cho-properties-figure-5 segmentation-figure-2 \
   sutskever-figure-3
@@ -265,7 +265,7 @@ $(R)/bahdanau-figure-3.md: $(R)/%.md: $$(call used_files,$$*) $(WORK)/rnn/text/a
 cho-properties-figure-6_title := Cho et al. 2014b, figure 6: grConv reads a sentence; its translations and their -log p
 cho-properties-figure-6_from  := grconv@grConv@$(call one,grconv)/done
 obama      := $(here)/sentences/obama.en
-$(R)/cho-properties-figure-6.md: $(R)/%.md: $$(call used_files,$$*) $(obama)
+$(R)/cho-properties-figure-6.md: $(R)/%.md: $$(call used_files,$$*) $(obama) $(of_search)
 	mkdir -p $(R)
 	rm -rf $(call pictures,$*)
 	$(launch) $(NMTKIT) align --model $(<D) --params $(PARAMS) --tokenized --threads $(THREADS) $(obama) --composition \
@@ -296,12 +296,12 @@ cho-phrases-figure-5_from  := moses@phrases@$(rnnphrase)/done
 zooms      = awk -F '\t' 'NR == FNR { wanted[$$0]; next } $$1 in wanted && !shown[$$1]++ { print "--zoom"; print $$1 }' $1 $(@:.md=.tsv)
 mapped     = $(plain) | $(NMTKIT) map - --method tsne --output $(@:.md=.tsv) --force
 drawn      = $(call zooms,$1) | tr '\n' '\0' | xargs -0 $(NMTKIT) map $(@:.md=.tsv) --plot $(R)/$*.svg --force
-$(R)/cho-phrases-figure-4.md: $(R)/%.md: $$(call used_files,$$*)
+$(R)/cho-phrases-figure-4.md: $(R)/%.md: $$(call used_files,$$*) $(of_maps)
 	mkdir -p $(R)
 	$(launch) $(NMTKIT) embed --model $(<D) --params $(PARAMS) --threads $(THREADS) --vocabulary source | $(mapped)
 	$(call drawn,<(printf '%s\n' $(ZOOM_WORDS)))
 	{ $(call heading,$*) && $(call picture,$($*_title),$*.svg); } $(whole)
-$(R)/cho-phrases-figure-5.md: $(R)/%.md: $$(call used_files,$$*)
+$(R)/cho-phrases-figure-5.md: $(R)/%.md: $$(call used_files,$$*) $(of_maps)
 	mkdir -p $(R)
 	$(PYTHON) $(systems)/choose.py $(P_phrases)/train --source-words 4- --unique --random $(MAPPED_PHRASES) --output $(R)/$*
 	$(PYTHON) $(systems)/choose.py $(R)/$* --random 3 --output $(R)/$*.zoom

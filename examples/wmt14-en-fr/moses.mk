@@ -30,11 +30,14 @@ reasons     := $(if $(smt_systems),,$(foreach s,moses cslm-rescoring rescoring r
 ifneq ($(MOSES_OUTPUT),)
 $(if $(MOSES),$(error MOSES trains a system and MOSES_OUTPUT is one that exists: set only one of them))
 endif
+of_moses    := $(smt)/.moses-$(call digest,$(MOSES) $(MOSES_OUTPUT) $(MOSES_DEV) $(MOSES_TEST))
+$(eval $(call choices,$(of_moses)))
 ifeq ($(MOSES_OUTPUT),made-up)
 $(if $(filter smoke mini,$(SIZE)),,$(error MOSES_OUTPUT=made-up tests the plumbing of SIZE=smoke and mini, not of $(SIZE)))
 made_up := $(addprefix $(by_moses)/,phrase-table.gz moses.tuned.ini \
              $(foreach set,dev test,$(addprefix $(set).,1000best.gz tok.en tok.fr)))
-$(made_up) &: $(P_rnn)/manifest.json $(here)/mini/moses.py
+$(made_up) &: $(P_rnn)/manifest.json $(here)/mini/moses.py $(of_moses)
+	rm -rf $(by_moses)
 	$(PYTHON) $(here)/mini/moses.py $(P_rnn) --output $(by_moses)
 else ifneq ($(MOSES_OUTPUT),)
 moses_file      = $(or $(firstword $(wildcard $(MOSES_OUTPUT)/$1 $(MOSES_OUTPUT)/*/$1)),\
@@ -42,7 +45,7 @@ moses_file      = $(or $(firstword $(wildcard $(MOSES_OUTPUT)/$1 $(MOSES_OUTPUT)
 named_dev  = $(MOSES_DEV)
 named_test = $(MOSES_TEST)
 define link_moses_file
-$(by_moses)/$1: $(call moses_file,$2)
+$(by_moses)/$1: $(call moses_file,$2) $(of_moses)
 	mkdir -p $$(@D)
 	ln -sf $$(abspath $$<) $$@
 endef
@@ -65,10 +68,10 @@ $(smt)/corpus.en $(smt)/corpus.fr &: $(P_rnn)/manifest.json
 	    print $$1 > "$(smt)/corpus.en.part"; print $$2 > "$(smt)/corpus.fr.part" }'
 	mv $(smt)/corpus.fr.part $(smt)/corpus.fr && mv $(smt)/corpus.en.part $(smt)/corpus.en
 
-$(call sets,moses,tok.en): $(by_moses)/%.tok.en: $(P_rnn)/manifest.json
+$(call sets,moses,tok.en): $(by_moses)/%.tok.en: $(P_rnn)/manifest.json $(of_moses)
 	mkdir -p $(@D)
 	cat $(P_rnn)/$*.src $(whole)
-$(call sets,moses,tok.fr): $(by_moses)/%.tok.fr: $(P_rnn)/manifest.json
+$(call sets,moses,tok.fr): $(by_moses)/%.tok.fr: $(P_rnn)/manifest.json $(of_moses)
 	mkdir -p $(@D)
 	cat $(P_rnn)/$*.tgt $(whole)
 
@@ -89,7 +92,7 @@ $(call ini,model): $(smt)/aligned.grow-diag-final-and $(smt)/lm.bin
 	  -reordering msd-bidirectional-fe -max-phrase-length 7 -cores $(WORKERS) \
 	  -lm 0:$(LM_ORDER):$(abspath $(smt)/lm.bin):8 -external-bin-dir $(FAST_ALIGN)
 
-$(by_moses)/phrase-table.gz: $(call ini,model)
+$(by_moses)/phrase-table.gz: $(call ini,model) $(of_moses)
 	mkdir -p $(@D)
 	ln -f $(trained_in)/model/phrase-table.gz $@
 
@@ -116,7 +119,7 @@ $(foreach s,moses rnn rnn-wp,$(call sets,$s,1000best.gz)): $(smt)/%.1000best.gz:
 features_rnn    := 5
 features_rnn-wp := 6
 more_rnn-wp     := --count-unknown
-$(smt)/rnn/phrase-table.gz $(smt)/rnn-wp/phrase-table.gz: $(call ini,filtered) $(WORK)/phrases/phrase-rnn.$(first)/done $(of_search)
+$(smt)/rnn/phrase-table.gz $(smt)/rnn-wp/phrase-table.gz: $(call ini,filtered) $(WORK)/phrases/phrase-rnn.$(first)/done $(of_params)
 	mkdir -p $(@D)
 	$(launch) $(NMTKIT) phrase-table score -m $(WORK)/phrases/phrase-rnn.$(first) --params $(PARAMS) $(more_$(notdir $(@D))) \
 	  $$(ls $(trained_in)/filtered/phrase-table*.gz) --threads $(THREADS) --force -o $@
@@ -143,7 +146,7 @@ $(smt)/text/checked: $(foreach set,dev test,$(by_moses)/$(set).tok.en $(by_moses
 	    { echo "$(by_moses)/$$set.tok.en: $$theirs lines, but the $$set set has $$ours: not the same $$set set" >&2; exit 1; }; \
 	done
 	{ cmp -s $(by_moses)/test.tok.fr $(P_rnn)/test.tgt || \
-	    printf '\n%s\n' 'The lists of Moses have a reference of other tokens: its curve is lower here than its row in the tables.'; } $(whole)
+	    printf '\n%s\n' 'The lists of Moses have a reference of other tokens, by which its rows in the tables are measured, but not its curve here.'; } $(whole)
 
 rerank     = $(NMTKIT) nbest rerank $< --sentences $$(wc -l < $(by_moses)/$(set).tok.en)
 references = $$(foreach side,src tgt,$$(smt)/text/$$(firstword $$(subst ., ,$$(notdir $$*))).$$(side))
@@ -162,10 +165,11 @@ lstms_forward    := $(WORK)/lstm/seq2seq-lstm-forward.$(call first_of,lstm-forwa
 lstms_reversed   := $(WORK)/lstm/seq2seq-lstm.$(call first_of,lstm)
 cslm_model       := $(WORK)/cslm/cslm.$(call first_of,cslm)
 lstms_reversed-5 := $(foreach s,1 2 3 4 5,$(WORK)/lstm/seq2seq-lstm.$s)
-of_lists  := $(smt)/.lists-$(call digest,$(lstms_forward) $(lstms_reversed) $(cslm_model) $(TUNE))
-$(eval $(call choices,$(of_lists)))
+of_lists  := $(smt)/.lists-$(call digest,$(lstms_forward) $(lstms_reversed) $(cslm_model))
+of_tune   := $(smt)/.tune-$(call digest,$(TUNE))
+$(eval $(call choices,$(of_lists) $(of_tune)))
 define rescored
-$(call sets,$1,gz): $(smt)/$1/%.gz: $(by_moses)/%.1000best.gz $(by_moses)/%.tok.en $(addsuffix /done,$(lstms_$1)) $(of_search) $(of_lists)
+$(call sets,$1,gz): $(smt)/$1/%.gz: $(by_moses)/%.1000best.gz $(by_moses)/%.tok.en $(addsuffix /done,$(lstms_$1)) $(of_params) $(of_lists)
 	mkdir -p $$(@D)
 	$$(launch) $$(NMTKIT) nbest score $(addprefix -m ,$(lstms_$1)) --ensemble --params $(PARAMS) $$< $(by_moses)/$$*.tok.en \
 	  --threads $$(THREADS) --force -o $$@
@@ -180,7 +184,7 @@ define with_cslm
 $(call sets,$1,gz): $(smt)/$1/%.gz: $(smt)/$2/%.1000best.gz $(cslm_model)/done $(of_lists)
 	mkdir -p $$(@D)
 	$$(launch) $$(NMTKIT) nbest score -m $(cslm_model) --params best $$< --threads $$(THREADS) --force -o $$@
-$(smt)/$1/weights: $(smt)/$1/dev.gz $(smt)/$2/moses.tuned.ini $(by_moses)/dev.tok.fr
+$(smt)/$1/weights: $(smt)/$1/dev.gz $(smt)/$2/moses.tuned.ini $(by_moses)/dev.tok.fr $(of_tune)
 	$$(NMTKIT) nbest tune $$< $(by_moses)/dev.tok.fr --start $(smt)/$2/moses.tuned.ini $(TUNE) --force -o $$@
 $(call sets,$1,hyp): $(smt)/$1/%.hyp: $(smt)/$1/%.gz $(by_moses)/%.tok.en $(smt)/$1/weights
 	$$(rerank) --weights-file $(smt)/$1/weights $$(whole)
@@ -210,7 +214,7 @@ $(P_phrases)/vocab.tgt: $(P_phrases)/manifest.json $(P_rnn)/manifest.json
 	for side in src tgt; do \
 	  $(NMTKIT) shortlist $(P_rnn)/train.$$side $(SHORTLIST_phrases) --force -o $(@D)/vocab.$$side || exit; \
 	done
-$(smt)/phrases/phrases.md: $(by_moses)/phrase-table.gz $(WORK)/phrases/phrase-rnn.$(first)/done $(of_search)
+$(smt)/phrases/phrases.md: $(by_moses)/phrase-table.gz $(WORK)/phrases/phrase-rnn.$(first)/done $(of_params)
 	$(launch) $(NMTKIT) phrase-table report $< -m $(WORK)/phrases/phrase-rnn.$(first) --params $(PARAMS) \
 	  --threads $(THREADS) --format svg --force -o $(@D)
 endif

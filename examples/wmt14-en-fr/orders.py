@@ -64,6 +64,7 @@ def compared(order: Mapping[str, Any], choice: Choice, domain: bool) -> str:
         found = [path for path in map(domain_file, paths) if path] if domain else paths
         values.append(figures_of(measure, found))
         counts.update((evaluated(path)[1], None) for path in found if path.suffix == ".json")
+    counts.pop(0, None)
     texts = [_range(some) for some in values]
     sentences = f" ({' or '.join(map(str, counts))} sentences)" if counts else ""
     return f"{' and '.join(texts)}{sentences}: {verdict(values[0], values[1], low)}"

@@ -126,7 +126,7 @@ RATIO_mini   := 1.5
 # Added to every training: EXTRA="--set training.precision=bfloat16"
 EXTRA        ?=
 
-# ---- Moses, for the phrase-based systems; set MOSES or MOSES_OUTPUT; without either they are left out
+# ---- Moses, for the phrase-based systems: MOSES or MOSES_OUTPUT
 
 # A folder of mosesdecoder, compiled, and one with the programs fast_align and atools (its build folder).
 MOSES        ?=

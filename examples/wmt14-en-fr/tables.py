@@ -287,10 +287,11 @@ def head(size: str, choice: Choice) -> str:
         )
     if len(choice.seeds) > 1:
         single = ", ".join(sorted(system for system in choice.systems if has_one(system, choice)))
-        but = f"; {single}: of one choice of seeds" if single else ""
+        but = f"; {single}: one figure" if single else ""
         text += (
             f"\nFigures are means over {len(choice.seeds)} trainings with different seeds, each in "
-            f"brackets{but}. Curves and samples are of the first seed.\n"
+            f"brackets{but}. Curves and samples are of the first seed where a system is one "
+            "model.\n"
         )
     return text
 

@@ -88,6 +88,9 @@ def test_uploads_that_wait_are_recorded(device: SimulatedDevice) -> None:
     assert kinds(device) == ["upload"]
     torch.tensor([1, 2], device=DEVICE)
     assert kinds(device) == ["upload"]
+    made = on_device.new_tensor([[5, 6]])
+    assert kinds(device) == ["upload"] and made.dtype == torch.int64
+    assert made.tolist() == [[5, 6]] and kinds(device) == ["value"]
     on_device[host]  # indices of the CPU are copied
     assert kinds(device) == ["upload"]
     host.to(DEVICE, non_blocking=True)

@@ -216,7 +216,10 @@ def test_scores_have_their_mean_cost_and_perplexity(
     (texts / "test.fr").write_text("a\n")
     capsys.readouterr()
     assert keep(words=words) == 1
-    assert "test.fr: 1 lines, but" in capsys.readouterr().err
+    assert "scores: 3 scores of 1 references" in capsys.readouterr().err
+    (texts / "scores").write_text("-1\nx\n")
+    assert keep(words=words[:2]) == 1
+    assert "could not convert string to float: 'x'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -273,6 +276,7 @@ def test_what_is_kept_here_is_whole_and_what_the_documents_say(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """And its figures are computed again, where the reference can be made: the long sentences."""
+    # as examples/papers/Makefile writes them
     grammar = [str(kept_outputs.ROOT / "examples/toy-en-fr/generate.py"), "--seed", "2"]
     sizes = "--train 0 --dev 0 --test 800 --min-words 31 --max-words 60".split()
     subprocess.run([sys.executable, *grammar, *sizes, "--output", tmp_path / "raw"], check=True)

@@ -18,6 +18,7 @@ import cells
 import pytest
 
 from nmtkit.config_io import recipe_names
+from nmtkit.training.settings import make_config
 
 RECIPE = Path(__file__).resolve().parents[3] / "examples" / "wmt14-en-fr"
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
@@ -163,6 +164,15 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return run
 
 
+@pytest.fixture(scope="module")
+def with_moses(finished: Run, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Run it with the output of Moses that SIZE=smoke makes up by default."""
+    run = Run(tmp_path_factory.mktemp("moses"), finished)
+    status, output = run.make("-j2", "MOSES=")
+    assert status == 0, output
+    return run
+
+
 def test_finished_steps_are_not_repeated(finished: Run) -> None:
     calls = finished.new_calls()
     assert len(set(calls)) == len(calls)
@@ -241,8 +251,6 @@ def test_another_selection_rebuilds_what_depends_on_it(finished: Run) -> None:
         "SEEDS=1 2",
         "BEAM=3",
         "PARAMS=best",
-        "SEARCH=--max-length-ratio 2",
-        "ZOOM_WORDS=Monday",
         "MOSES_OUTPUT=made-up",
     ],
 )
@@ -256,16 +264,77 @@ def test_another_choice_makes_tables_and_figures_again(finished: Run, choice: st
     assert finished.make("-q")[0] == 0
 
 
-@pytest.mark.parametrize("choice", ["PARAMS=best", "SEARCH=--max-length-ratio 2"])
-def test_another_search_makes_all_outputs_again(finished: Run, choice: str) -> None:
-    """Else tables would say that they are of parameters and a search that they are not of."""
-    assert finished.make()[0] == 0  # whatever the tests before have rebuilt
-    before, lines = commands(finished, "-B"), commands(finished, choice)
-    for kind in ("translate", "score", "align", "embed", "report"):
-        counts = [sum(f"nmtkit {kind} " in line for line in some) for some in (before, lines)]
-        assert counts[0] == counts[1] > 0, kind
-    assert not any(" --recipe " in line for line in lines)
-    assert finished.make("-q")[0] == 0
+OF_CHOICE = {
+    "PARAMS=best": "translate score align embed map report evaluate nbest-score nbest-rerank"
+    " phrase-table-report",
+    "SEARCH=--max-length-ratio 2": "translate align evaluate",
+    "TUNE=--method mert": "nbest-tune nbest-rerank evaluate",
+    "ZOOM_WORDS=Monday": "embed map",
+}
+"""The commands that each choice repeats."""
+
+
+@pytest.mark.parametrize("choice", OF_CHOICE)
+def test_a_choice_makes_anew_what_depends_on_it(with_moses: Run, choice: str) -> None:
+    """Else a table would say that it is of parameters and a search that it is not of."""
+    before, lines = (commands(with_moses, "MOSES=", word) for word in ("-B", choice))
+    assert nmtkit_commands(lines) == set(OF_CHOICE[choice].split())
+    for name in nmtkit_commands(lines) & {"translate", "score", "report"}:  # CSLM's are the best
+        counts = [Counter(map(nmtkit_command, some))[name] for some in (before, lines)]
+        assert counts[0] == counts[1], name
+    assert with_moses.make("-q", "MOSES=")[0] == 0
+
+
+def test_lists_are_scored_anew_by_another_seed(with_moses: Run) -> None:
+    for model in ("seq2seq-lstm", "cslm"):
+        choice = f"SEEDS_{model.removeprefix('seq2seq-')}=2"
+        lines = commands(with_moses, "MOSES=", choice)
+        scored = [line for line in lines if nmtkit_command(line) == "nbest-score"]
+        assert scored and any(f"/{model}.2 " in line for line in scored)
+
+
+def nmtkit_command(line: str) -> str:
+    """Return the command of nmtkit that a line runs; empty if it runs none."""
+    found = re.search(r"/nmtkit ((?:nbest |phrase-table )?[a-z]+)", line)
+    return found[1].replace(" ", "-") if found else ""
+
+
+def nmtkit_commands(lines: list[str]) -> set[str]:
+    return {*map(nmtkit_command, lines)} - {""}
+
+
+def test_another_output_of_moses_takes_the_place_of_the_made_up_one(
+    with_moses: Run, tmp_path: Path
+) -> None:
+    """However old its files are; and a made-up one is not written through links to them."""
+    run = Run(tmp_path, with_moses)
+    assert run.make("MOSES=", "cho-properties-figure-5")[0] == 0
+    lists = run.work / "smt/moses/dev.1000best.gz"
+    assert lists.is_file() and not lists.is_symlink()
+    moses = moses_output(tmp_path / "moses")
+    for path in moses.rglob("*"):
+        os.utime(path, (1.6e9, 1.6e9))
+    settings = [f"MOSES_OUTPUT={moses}", "MOSES_DEV=val", "MOSES_TEST=test2016"]
+    assert run.make("cho-properties-figure-5", *settings)[0] == 0
+    assert lists.resolve() == moses / "nbest/val.1000best.gz"
+    assert run.make("MOSES=", "cho-properties-figure-5")[0] == 0
+    assert not lists.is_symlink() and (moses / "nbest/val.1000best.gz").read_bytes() == b""
+
+
+def test_moses_with_other_tokens_is_said_to_be_measured_otherwise(
+    finished: Run, tmp_path: Path
+) -> None:
+    """Its rows in the tables have its own reference, the figure has that of the models."""
+    run, moses = Run(tmp_path, finished), moses_output(tmp_path / "moses")
+    settings = [f"MOSES_OUTPUT={moses}", "MOSES_DEV=val", "MOSES_TEST=test2016"]
+    page, said = run.work / "results/sutskever-figure-3.md", "a reference of other tokens"
+    assert run.make("SYSTEMS=lstm", "sutskever-figure-3", *settings)[0] == 0
+    assert page.read_text().count(said) == 1
+    for side, ours in (("en", "src"), ("fr", "tgt")):
+        text = (run.work / f"rnn/prepared/test.{ours}").read_text()
+        (moses / f"corpus/test2016.tok.{side}").write_text(text)
+    assert run.make("SYSTEMS=lstm", "sutskever-figure-3", *settings)[0] == 0
+    assert said not in page.read_text()
 
 
 def test_a_lexicon_of_other_pairs_replaces_words_again(finished: Run) -> None:
@@ -320,7 +389,8 @@ def test_outputs_name_the_settings_that_made_them(tmp_path: Path) -> None:
     words = shlex.split(kept)
     command = words[words.index("--command") + 1]
     assert command == (
-        """make wmt14 SIZE=night DOMAIN="" EXTRA="--set a='b'" BEAM="7" PARAMS="best\""""
+        """make wmt14 SIZE=night DOMAIN="" EXTRA="--set a='b'" BEAM="7" PARAMS="best" """
+        'MOSES_OUTPUT=""'
     )
 
 
@@ -542,7 +612,7 @@ def test_pages_say_their_parameters_and_whether_words_may_be_unknown(
     assert len(said) == len(heads) == 17
     unknown: dict[bool | None, list[str]] = {True: [], False: [], None: []}
     for title, command in said.items():
-        parameters = f"Parameters: params.{params} of the first seed."
+        parameters = f"Parameters: params.{params}, of the first seed where a system is one model."
         assert (parameters in command) == ("BLEU of Moses" not in title)
         may, never = (
             f"Unknown words {verb} chosen." in command for verb in ("may be", "are never")
@@ -694,13 +764,8 @@ def test_moses_output_is_rescored_tuned_and_reported(finished: Run, tmp_path: Pa
     assert "RNN (paper: dev 31.2, test 33.87): needs the decoder of Moses: set MOSES." in text
 
 
-def test_with_a_made_up_moses_every_table_and_figure_is_there(
-    finished: Run, tmp_path: Path
-) -> None:
-    run = Run(tmp_path, finished)
-    status, output = run.make("-j2", "MOSES=")  # the default of its output, at SIZE=smoke
-    assert status == 0, output
-    text = (run.work / "results.md").read_text()
+def test_with_a_made_up_moses_every_table_and_figure_is_there(with_moses: Run) -> None:
+    text = (with_moses.work / "results.md").read_text()
     assert "Left out" not in text and "None of its systems was run" not in text
     assert "of Moses are made up" in text
     titles = {table["key"]: table["title"] for table in cells.published()}
@@ -709,7 +774,7 @@ def test_with_a_made_up_moses_every_table_and_figure_is_there(
             if name in titles:
                 assert f"## {titles[name]}\n\n| " in text
             elif name not in ("cho-phrases-table-2", "cho-phrases-table-3"):  # of figure 3
-                assert (run.work / "results" / f"{name}.md").read_text() in text.replace(
+                assert (with_moses.work / "results" / f"{name}.md").read_text() in text.replace(
                     "](results/", "]("
                 )
 
@@ -728,7 +793,7 @@ def test_moses_is_made_up_where_figures_mean_nothing(
 @pytest.mark.parametrize("size", ["paper", "mini"])
 @pytest.mark.parametrize("moses", ["MOSES=/opt/moses", "MOSES_OUTPUT="])
 def test_every_training_ends(tmp_path: Path, size: str, moses: str) -> None:
-    """By a limit of the Makefiles or of its recipe, all of which end."""
+    """By a limit of the Makefiles or of its recipe."""
     settings = [moses, "FAST_ALIGN=/opt/align", "WMT_MIRROR=/mirror"]
     lines = commands(Run(tmp_path), *settings, size=size)
     trained = [line.split() for line in lines if " train " in line and "--recipe" in line]
@@ -737,8 +802,10 @@ def test_every_training_ends(tmp_path: Path, size: str, moses: str) -> None:
     assert recipes <= set(recipe_names()) and len(recipes) >= 8
     for words in trained:
         limits = [word.partition("=")[2] for word in words if "training.max_updates=" in word]
-        assert all(int(limit) > 0 for limit in limits)
-        assert "--config" not in words or limits
+        training = make_config(words[words.index("--recipe") + 1]).training
+        limits = limits or [str(training.max_updates or training.max_epochs or training.patience)]
+        assert all(float(limit) > 0 for limit in limits)
+        assert "--config" not in words or "training.max_updates=" in " ".join(words)
 
 
 def test_a_made_up_moses_is_refused_where_figures_mean_something(tmp_path: Path) -> None:

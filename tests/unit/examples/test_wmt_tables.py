@@ -309,10 +309,7 @@ def test_a_system_may_have_seeds_of_its_own(work: Path, night: cells.Choice) -> 
     assert {work / f"rnn/{name}.2" for name in ("rnnenc-30", "rnnenc-50")} < {*cells.models(single)}
     tables.write(single, work / "results", "night")
     text = (work / "results/tables.md").read_text()
-    assert (
-        "means over 2 trainings" in text
-        and "in brackets; rnnenc-50: of one choice of seeds." in text
-    )
+    assert "means over 2 trainings" in text and "in brackets; rnnenc-50: one figure." in text
     assert record(work, "bahdanau-table-1", "RNNenc-50", "all")["seeds"] == [35.0]
     assert record(work, "bahdanau-table-1", "RNNenc-30", "all")["seeds"] == [10.0, 12.0]
     assert "35.00 and 32.00 (30.00 to 34.00) (2000 sentences): holds for all seeds" in text
@@ -320,8 +317,9 @@ def test_a_system_may_have_seeds_of_its_own(work: Path, night: cells.Choice) -> 
 
 def test_what_has_one_figure_among_seeds_is_named(work: Path) -> None:
     night = choice(work, "rnnenc-30 lstm ensemble-2 moses")
-    assert "in brackets; ensemble-2, moses: of one choice" in tables.head("night", night)
-    assert "Curves and samples are of the first seed." in tables.head("night", night)
+    text = tables.head("night", night)
+    assert "in brackets; ensemble-2, moses: one figure" in text
+    assert "Curves and samples are of the first seed where a system is one model." in text
 
 
 def test_orders_of_cut_trainings_are_not_judged(
