@@ -88,6 +88,7 @@ ALLOWED = torch.tensor([[*range(7), 8, 9, 10, -1], list(range(TGT_SIZE))] * 4)
 
 BEAM = SearchConfig(beam=3, max_length_ratio=4.0)
 GREEDY = SearchConfig(beam=1, max_length_ratio=4.0)
+NO_REPEATS = SearchConfig(beam=3, max_length_ratio=4.0, no_repeat_ngram=3)
 
 LIMITS = {"float64": 1e-6, "float32": 1e-4, "bfloat16": 0.05}
 """Largest relative difference from the CPU's result in float64."""
@@ -222,7 +223,10 @@ def first_sentences(device: torch.device, count: int = 3) -> tuple[Tensor, Tenso
 
 
 def encoded_batches(
-    models: list[Any], device: torch.device, candidates: Tensor | None
+    models: list[Any],
+    device: torch.device,
+    candidates: Tensor | None,
+    constraints: Sequence[Constraints],
 ) -> Iterable[EncodedBatch]:
     """Encode a few sentences at a time; search refills rows with those that wait."""
     for start in range(0, len(SENTENCES), BATCH_SENTENCES):
@@ -231,7 +235,7 @@ def encoded_batches(
         src = src.to(device, non_blocking=True)
         lists = None if candidates is None else candidates[rows].to(device, non_blocking=True)
         encoded = [model.encode(src, src_mask) for model in models]
-        yield EncodedBatch(encoded, source_lengths(src, src_mask), lists)
+        yield EncodedBatch(encoded, source_lengths(src, src_mask), lists, constraints[rows])
 
 
 def search_all(
@@ -239,24 +243,11 @@ def search_all(
     device: torch.device,
     settings: SearchConfig = BEAM,
     candidates: Tensor | None = None,
+    constraints: Sequence[Constraints] = (),
 ) -> list[list[Hypothesis]]:
-    return search_batches(models, encoded_batches(models, device, candidates), settings, 1)
-
-
-def search_constrained(
-    models: list[Any], device: torch.device, candidates: Tensor | None = None
-) -> list[list[Hypothesis]]:
-    """Translate with terms, forbidden words and prefixes."""
-    settings = dataclasses.replace(BEAM, no_repeat_ngram=3)
-    batches = (
-        batch._replace(constraints=CONSTRAINTS[start : start + BATCH_SENTENCES])
-        for start, batch in zip(
-            range(0, len(SENTENCES), BATCH_SENTENCES),
-            encoded_batches(models, device, candidates),
-            strict=True,
-        )
-    )
-    return search_batches(models, batches, settings, 1, boundaries=BOUNDARIES)
+    batches = encoded_batches(models, device, candidates, constraints)
+    boundaries = BOUNDARIES if constraints else None
+    return search_batches(models, batches, settings, 1, boundaries=boundaries)
 
 
 def continue_prefix(models: list[Any], device: torch.device) -> list[Any]:
@@ -315,8 +306,10 @@ RUNS: dict[str, Run] = {
     "greedy search": partial(search_all, settings=GREEDY),
     "candidates": partial(search_all, candidates=CANDIDATES),
     "few sentences": search_few,
-    "constraints": search_constrained,
-    "constraints, candidates": partial(search_constrained, candidates=ALLOWED),
+    "constraints": partial(search_all, settings=NO_REPEATS, constraints=CONSTRAINTS),
+    "constraints, candidates": partial(
+        search_all, settings=NO_REPEATS, candidates=ALLOWED, constraints=CONSTRAINTS
+    ),
     "continuations": continue_prefix,
     "sampling": draw,
     "scores": score,

@@ -126,7 +126,8 @@ def error_rate(links: str, gold: str) -> Figures:
 def costs(scores: str, reference: str = "") -> Figures:
     """Return the mean cost of a sentence, and with a tokenised reference the perplexity.
 
-    :raises CorpusError: a line is no number, there is none, or the reference has other lines.
+    :raises CorpusError: a line is not a number, the file is empty, or the reference has another
+        number of lines.
     """
     lines = list(read_lines(scores))
     try:

@@ -314,7 +314,7 @@ def test_another_output_of_moses_takes_the_place_of_the_made_up_one(
     moses = moses_output(tmp_path / "moses")
     for path in moses.rglob("*"):
         os.utime(path, (1.6e9, 1.6e9))
-    settings = [f"MOSES_OUTPUT={moses}", "MOSES_DEV=val", "MOSES_TEST=test2016"]
+    settings = settings_for(moses)
     assert run.make("cho-properties-figure-5", *settings)[0] == 0
     assert lists.resolve() == moses / "nbest/val.1000best.gz"
     assert run.make("MOSES=", "cho-properties-figure-5")[0] == 0
@@ -326,7 +326,7 @@ def test_moses_with_other_tokens_is_said_to_be_measured_otherwise(
 ) -> None:
     """Its rows in the tables have its own reference, the figure has that of the models."""
     run, moses = Run(tmp_path, finished), moses_output(tmp_path / "moses")
-    settings = [f"MOSES_OUTPUT={moses}", "MOSES_DEV=val", "MOSES_TEST=test2016"]
+    settings = settings_for(moses)
     page, said = run.work / "results/sutskever-figure-3.md", "a reference of other tokens"
     assert run.make("SYSTEMS=lstm", "sutskever-figure-3", *settings)[0] == 0
     assert page.read_text().count(said) == 1
@@ -737,13 +737,17 @@ def moses_output(folder: Path, dev_lines: int = 200, test_lines: int = 100) -> P
 
 def moses_settings(folder: Path) -> list[str]:
     """Create the output of Moses for a test set of 3,003 sentences; return the settings."""
-    output = moses_output(folder, 6003, 3003)
-    return [f"MOSES_OUTPUT={output}", "MOSES_DEV=val", "MOSES_TEST=test2016"]
+    return settings_for(moses_output(folder, 6003, 3003))
+
+
+def settings_for(moses: Path) -> list[str]:
+    """Return the settings that use an output of Moses."""
+    return [f"MOSES_OUTPUT={moses}", "MOSES_DEV=val", "MOSES_TEST=test2016"]
 
 
 def test_moses_output_is_rescored_tuned_and_reported(finished: Run, tmp_path: Path) -> None:
     run, moses = Run(tmp_path, finished), moses_output(tmp_path / "moses")
-    settings = [f"MOSES_OUTPUT={moses}", "MOSES_DEV=val", "MOSES_TEST=test2016"]
+    settings = settings_for(moses)
     status, output = run.make("-j2", "SYSTEMS=lstm lstm-forward ensemble-5", *settings)
     assert status == 0, output
     calls = run.new_calls()
@@ -819,7 +823,7 @@ def test_the_shortlist_of_phrases_counts_the_corpus_and_not_the_table(
 ) -> None:
     """Cho et al. 2014, section 4.1: the most frequent words, of a text where words repeat."""
     run, moses = Run(tmp_path, finished), moses_output(tmp_path / "moses")
-    settings = [f"MOSES_OUTPUT={moses}", "MOSES_DEV=val", "MOSES_TEST=test2016"]
+    settings = settings_for(moses)
     run.make(str(run.work / "phrases/prepared/vocab.tgt"), *settings)
     counted = [call for call in run.new_calls() if call.startswith("shortlist")]
     assert [call for call in counted if "phrases" in call] == [
@@ -840,7 +844,7 @@ def test_lists_of_another_set_are_refused(
     finished: Run, tmp_path: Path, lines: tuple[int, int], message: str
 ) -> None:
     moses = moses_output(tmp_path / "moses", *lines)
-    settings = [f"MOSES_OUTPUT={moses}", "MOSES_DEV=val", "MOSES_TEST=test2016"]
+    settings = settings_for(moses)
     status, output = Run(tmp_path, finished).make("SYSTEMS=rnnenc-30", *settings)
     assert status != 0 and message in output
 
