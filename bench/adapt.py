@@ -13,6 +13,9 @@ that an earlier run has left in the work folder are not measured again.
 
 With --processor-time, minutes are those of this process's processor, one thread, so that other work
 on the machine does not matter.
+
+The work folder gets the translations that are measured and their references, of the new and old
+test sets and of the corrections, so that examples/kept_outputs.py can keep them.
 """
 
 import argparse
@@ -54,25 +57,43 @@ Bleus = tuple[float, float]
 """BLEU on the new and on the old test set."""
 
 
+def write_lines(path: Path, lines: Sequence[str]) -> None:
+    """Write lines to a file."""
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def texts_of(translator: Translator, sources: Sequence[str]) -> list[str]:
+    """Return the translations of lines."""
+    return [best[0].text for best in translator.translate(sources)]
+
+
 class Tests:
     """The new and the old test set."""
 
     def __init__(self, options: argparse.Namespace, lines: int) -> None:
-        """Read the sets, at most so many lines of each."""
+        """Read the sets, at most so many lines of each, and write their references."""
         languages = ("", "")
-        self.sets = [
-            TestSet.of(Purpose.GUARD, str(files[0]), read_pairs(files, languages)).sample(lines)
-            for files in (options.test, options.old_test)
-        ]
+        self.sets = {
+            name: TestSet.of(Purpose.GUARD, str(files[0]), read_pairs(files, languages)).sample(
+                lines
+            )
+            for name, files in (("new", options.test), ("old", options.old_test))
+        }
         self.judge = Judge(load_model(options.model, "cpu").config.text)
+        for name, test_set in self.sets.items():
+            write_lines(options.work / f"{name}.reference", test_set.references)
 
-    def bleus(self, translator: Translator) -> Bleus:
-        """Return the BLEU of both."""
-        new, old = (
-            self.judge.score(s, [best[0].text for best in translator.translate(s.sources)])
-            for s in self.sets
-        )
-        return new, old
+    def bleus(self, translator: Translator, outputs: Path) -> Bleus:
+        """Return the BLEU of both.
+
+        :param outputs: beginning of the names of the files with the translations.
+        """
+        bleus = {}
+        for name, test_set in self.sets.items():
+            translations = texts_of(translator, test_set.sources)
+            write_lines(outputs.with_name(f"{outputs.name}.{name}"), translations)
+            bleus[name] = self.judge.score(test_set, translations)
+        return bleus["new"], bleus["old"]
 
 
 def draw(files: Sequence[Path], count: int, max_words: int, folder: Path) -> Path:
@@ -109,8 +130,16 @@ def adapted(options: argparse.Namespace, data: Path, tests: Tests) -> dict[str, 
         report = adapt(options.model, data, output, guards, device="cpu", **arguments).report
     except LossRefused as refusal:
         return {"refused": str(refusal), "report": refusal.report.as_dict()}
-    bleus = tests.bleus(Translator.load(output, device="cpu"))
-    return {"bleus": bleus, "report": report.as_dict()}
+    translator = Translator.load(output, device="cpu")
+    outputs = options.work / f"{data.stem}.adapt"
+    if report.right_after is not None:
+        pairs = read_pairs([data], ("", ""))
+        for name, lines in (
+            ("corrections", texts_of(translator, [pair.src for pair in pairs])),
+            ("reference", [pair.tgt for pair in pairs]),
+        ):
+            write_lines(outputs.with_name(f"{outputs.name}.{name}"), lines)
+    return {"bleus": tests.bleus(translator, outputs), "report": report.as_dict()}
 
 
 def fine_tuned(options: argparse.Namespace, data: Path, tests: Tests) -> dict[str, Any]:
@@ -146,11 +175,12 @@ def fine_tuned(options: argparse.Namespace, data: Path, tests: Tests) -> dict[st
     kept.append(copied_parameters(trained))
     marks: list[Bleus] = []
     trained.eval()
-    for parameters in kept:
+    for number, parameters in enumerate(kept, 1):
         trained.load_state_dict(parameters)
+        outputs = options.work / f"{data.stem}.long-{number}"
         with torch.no_grad():
             measured = dataclasses.replace(model, model=trained)
-            marks.append(tests.bleus(Translator(Ensemble((measured,)))))
+            marks.append(tests.bleus(Translator(Ensemble((measured,))), outputs))
         report_progress(f"{data.stem}: mark {len(marks)} of {len(kept)}: {marks[-1]}")
     return {"bleus": max(marks), "marks": marks, "updates": tuner.updates}
 
@@ -178,7 +208,8 @@ def kept(
 
 def unadapted(options: argparse.Namespace, data: Path, tests: Tests) -> dict[str, Any]:
     """Measure the old model."""
-    return {"bleus": tests.bleus(Translator.load(options.model, device="cpu"))}
+    translator = Translator.load(options.model, device="cpu")
+    return {"bleus": tests.bleus(translator, options.work / "before")}
 
 
 def domain_rows(options: argparse.Namespace, tests: Tests, before: Bleus) -> list[list[str]]:

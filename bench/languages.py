@@ -1,7 +1,7 @@
 """Compare translation quality after equal processor time, on several pairs of languages.
 
     python bench/languages.py --data lohelp --peers build/bench/peers --pairs en-de en-ja zh-en
-        [--minutes 10] [--jobs 2] [--beam 5]
+        [--minutes 10] [--jobs 2] [--beam 5] [--keep FOLDER]
 
 DATA/LANG/{train,val,test}.{en,LANG}, plain or gzip, hold the raw text of English and LANG.
 `nmtkit prepare` splits it into SentencePiece pieces; all systems read these files and the same
@@ -9,6 +9,8 @@ vocabularies. Each is trained with one thread for `--minutes` of processor time:
 first, in turn, and the numbers of updates are chosen from them, so that schedules of the learning
 rate end with the training. Translations of the test set, joined to raw text, are scored by
 sacreBLEU. What was measured is kept in `--work`: a comparison that was interrupted goes on.
+`--keep FOLDER` keeps all translations with their figures, so that examples/kept_outputs.py can
+compute these again.
 """
 
 import argparse
@@ -22,7 +24,7 @@ from pathlib import Path
 
 from opennmt_systems import COOLDOWN, OpenNMTRecurrent, OpenNMTTransformer
 from operations import Sizes
-from scoring import join_pieces, scores_of
+from scoring import evaluation, join_pieces, keep_command, scores_of
 from systems import Command, Data, Nmtkit, System, Task
 from timing import (
     NMTKIT,
@@ -134,6 +136,42 @@ class Run:
     def __str__(self) -> str:
         return f"{self.direction.src}-{self.direction.tgt}: {self.system.name}"
 
+    @property
+    def output(self) -> Path:
+        """The translated test set as the system writes it: raw text, or pieces."""
+        return self.task.folder / "output"
+
+    @property
+    def is_raw(self) -> bool:
+        """Whether the system reads and writes raw text."""
+        return isinstance(self.system, RecipeNmtkit)
+
+    @property
+    def translation(self) -> Path:
+        """The translated test set as raw text."""
+        return self.output if self.is_raw else self.task.folder / "output.txt"
+
+    @property
+    def source(self) -> Path:
+        """The test set as the system reads it."""
+        raw = self.direction.text("test", self.direction.src)
+        return raw if self.is_raw else self.task.data.text("test", "src")
+
+    @property
+    def reference(self) -> Path:
+        return self.direction.text("test", self.direction.tgt)
+
+    def keep_command(self, folder: Path, updates: int, minutes: float) -> list[str | Path]:
+        """Return the command that keeps the translation with its figures."""
+        direction = self.direction
+        pair = f"{direction.src}-{direction.tgt}"
+        name = f"languages-{pair}-{type(self.system).__name__}"
+        command = f"python bench/languages.py --data {direction.data.name} --pairs {pair}"
+        command += f" --minutes {minutes:g}"
+        system = f"{self.system.name}, {updates} updates"
+        computation = evaluation(self.translation, self.reference, direction.tgt)
+        return keep_command(folder, name, system, command, computation)
+
 
 def updates_of(runs: Sequence[Run], minutes: float, record: Path) -> list[int]:
     """Return for each run the number of updates that take some minutes of processor time.
@@ -179,15 +217,12 @@ def measure(run: Run, updates: int, beam: int) -> Score:
     """Train a system, translate the test set, and score the translation."""
     system, task = run.system, replace(run.task, updates=updates)
     cost = run_command(system.train(task), task.folder / "log", system.environment(task.threads))
-    raw = isinstance(system, RecipeNmtkit)
-    output = task.folder / "output"
-    output.unlink(missing_ok=True)
-    source = run.direction.text("test", run.direction.src) if raw else task.data.text("test", "src")
-    translate = system.translate(task, source, output, beam)
+    run.output.unlink(missing_ok=True)
+    translate = system.translate(task, run.source, run.output, beam)
     run_command(translate, task.folder / "translate.log", system.environment(task.threads))
-    text = output if raw else join_pieces(task.data, output, task.folder / "output.txt")
-    direction = run.direction
-    chrf, bleu = scores_of(text, direction.text("test", direction.tgt), direction.tgt)
+    if not run.is_raw:
+        join_pieces(task.data, run.output, run.translation)
+    chrf, bleu = scores_of(run.translation, run.reference, run.direction.tgt)
     return Score(chrf, bleu, task.updates, cost.cpu / 60)
 
 
@@ -202,6 +237,7 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--beam", type=positive, default=5)
     parser.add_argument("--jobs", type=positive, default=1)
     parser.add_argument("--work", type=Path, default=Path("build/bench/languages"))
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="for translations and figures")
     parser.add_argument("--output", type=Path)
     return parser.parse_args(arguments)
 
@@ -238,6 +274,10 @@ def main(arguments: Sequence[str]) -> int:
     updates = updates_of(runs, options.minutes, options.work / "seconds.json")
     with ThreadPoolExecutor(options.jobs) as pool:
         scores = list(pool.map(measured, runs, updates, repeat(options.beam)))
+    if options.keep:
+        for run, count in zip(runs, updates, strict=True):
+            keep = run.keep_command(options.keep, count, options.minutes)
+            run_command(keep, run.task.folder / "keep.log")
     rows = [
         [
             *str(run).split(": "),

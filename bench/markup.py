@@ -1,6 +1,7 @@
 """Measure how well `nmtkit translate --markup` keeps markup, and places it.
 
     python bench/markup.py --model MODEL --text SRC TGT [--lines 1000] [--output FILE]
+        [--outputs FOLDER]
 
 SRC and TGT are raw lines with inline markup; both sides of a pair have the same elements. Three
 measurements:
@@ -11,7 +12,8 @@ measurements:
   that stand around the same words as in TGT. Here the model's translation does not matter.
 
 *Placed* is also measured for what is simplest: attention alone, each element from the first to the
-last word whose strongest link is to a word of the element.
+last word whose strongest link is to a word of the element. FOLDER gets the translations and the
+lines of TGT with the markup so placed, from which `examples/kept_outputs.py` computes the shares.
 
     python bench/markup.py --model MODEL --text SRC TGT --gold LINKS [--lines 1000]
 
@@ -26,8 +28,9 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import compress, islice, pairwise
+from itertools import islice, pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -40,18 +43,18 @@ from nmtkit.inference.markup_translator import MarkupTranslator
 from nmtkit.io.lines import read_lines, read_parallel
 from nmtkit.text.markup import MarkedText, MarkupElement, parse_markup
 from nmtkit.text.markup_pieces import Markup
-from nmtkit.text.markup_placement import Aligned, Place, place_elements
+from nmtkit.text.markup_placement import Aligned, Place, place_elements, write_markup
 
 SIGNS = re.compile(r"<[^<>]*>|&[A-Za-z0-9#]+;")
 MAX_PHRASE = 5
 """Most words that an element is put around, where true links are known."""
 
 METHODS = (
-    ("placed in the reference, links learned from all pairs", ROUNDS, False),
-    ("the same by attention", 0, False),
-    ("the same by attention's strongest links alone", 0, True),
+    ("placed in the reference, links learned from all pairs", "placed-links", ROUNDS, False),
+    ("the same by attention", "placed-attention", 0, False),
+    ("the same by attention's strongest links alone", "placed-strongest", 0, True),
 )
-"""Name, rounds of learning, and whether the strongest links alone decide."""
+"""Name, file, rounds of learning, and whether the strongest links alone decide."""
 
 ATTRIBUTES = re.compile(r"\s.*", re.DOTALL)
 
@@ -86,6 +89,48 @@ def is_kept(source: str, output: str) -> bool:
     return sum(bool(e.closing) for e in before) == sum(bool(e.closing) for e in after)
 
 
+class MarkupShares(NamedTuple):
+    """What became of markup, in percent.
+
+    lines: those with all their markup. words: elements around the reference's words.
+    elements: that have contents, in pairs with the same elements on both sides.
+    """
+
+    lines: float
+    words: float
+    elements: int
+
+    @classmethod
+    def of(cls, outputs: Sequence[str], pairs: Sequence[tuple[str, str]]) -> "MarkupShares":
+        """Compare lines with markup with the sources and references that they belong to.
+
+        :raises BenchError: their numbers differ, or no element has contents.
+        """
+        if len(outputs) != len(pairs):
+            raise BenchError(f"{len(outputs)} lines with markup, not {len(pairs)}")
+        expected = expected_spans(pairs)
+        total = sum(map(len, expected))
+        found = (spans_of(parse_markup(output, Markup.HTML)) for output in outputs)
+        kept = sum(is_kept(src, output) for (src, _), output in zip(pairs, outputs, strict=True))
+        return cls(100 * kept / len(pairs), 100 * sum(map(same, found, expected)) / total, total)
+
+
+def expected_spans(pairs: Sequence[tuple[str, str]]) -> list[list[tuple[str, str]]]:
+    """Return the elements with contents of each reference; none if the source has others.
+
+    :raises BenchError: there are none at all.
+    """
+    marked = [[parse_markup(line, Markup.HTML) for line in pair] for pair in pairs]
+    names = [[sorted(map(name_of, side.elements)) for side in pair] for pair in marked]
+    expected = [
+        spans_of(tgt) if src_names == tgt_names else []
+        for (_, tgt), (src_names, tgt_names) in zip(marked, names, strict=True)
+    ]
+    if not any(expected):
+        raise BenchError("no element has contents, and the same in source and reference")
+    return expected
+
+
 def hard_places(elements: Sequence[MarkupElement], aligned: Aligned) -> list[Place]:
     """Return the places from the first to the last word linked to each element."""
     best = aligned.weights.argmax(1) if aligned.weights.size else np.empty(0, int)
@@ -109,17 +154,14 @@ def aligned_texts(
 
 
 def placed(
-    aligner: Aligner, pairs: Sequence[tuple[MarkedText, MarkedText]], rounds: int, hard: bool
-) -> Iterator[list[tuple[str, str]]]:
-    """Yield name and words of each element of the sources, as they are put into the targets."""
-    texts = [(src.text, tgt.text) for src, tgt in pairs]
-    for (src, _), aligned in zip(pairs, aligned_texts(aligner, texts, rounds), strict=True):
+    aligner: Aligner, pairs: Sequence[tuple[str, str]], rounds: int, hard: bool
+) -> Iterator[str]:
+    """Yield the targets with the markup of their sources in place of their own."""
+    marked = [tuple(parse_markup(line, Markup.HTML) for line in pair) for pair in pairs]
+    texts = [(src.text, tgt.text) for src, tgt in marked]
+    for (src, _), aligned in zip(marked, aligned_texts(aligner, texts, rounds), strict=True):
         places = (hard_places if hard else place_elements)(src.elements, aligned)
-        yield [
-            (name_of(element), words_at(aligned, place))
-            for element, place in zip(src.elements, places, strict=True)
-            if element.closing
-        ]
+        yield write_markup(src, places, aligned)
 
 
 def true_places(gold: GoldLinks, words: int) -> dict[tuple[int, int], Place]:
@@ -170,7 +212,7 @@ def measure_gold(
 ) -> list[list[str]]:
     """Return the rows of the table of texts whose true links are known."""
     rows = []
-    for name, rounds, hard in METHODS:
+    for name, _, rounds, hard in METHODS:
         right, total = placed_right(aligner, texts, gold, rounds, hard)
         if not total:
             raise BenchError("no word of the source has one true place")
@@ -178,11 +220,29 @@ def measure_gold(
     return rows
 
 
-def words_at(aligned: Aligned, place: Place) -> str:
-    """Return the text of a place."""
-    if place.first >= place.stop:
-        return ""
-    return aligned.text[aligned.tgt[place.first][0] : aligned.tgt[place.stop - 1][1]]
+def measure(model: str, lines: Sequence[tuple[str, str]], outputs: Path | None) -> list[list[str]]:
+    """Return the rows of the table of texts with markup.
+
+    :param outputs: folder for the lines that are measured.
+    """
+    elements = sum(map(len, expected_spans(lines)))
+    report_progress(f"{len(lines)} pairs, {elements} elements")
+    translator = MarkupTranslator(Translator.load(model, device="cpu"), Markup.HTML)
+    translations = [best.text for best, *_ in translator.translate([src for src, _ in lines])]
+    shares = MarkupShares.of(translations, lines)
+    rows = [["lines with all markup", f"{shares.lines:.1f} %"]]
+    rows.append([f"{shares.elements} elements with the reference's words", f"{shares.words:.1f} %"])
+    texts = {"translations": translations}
+    aligner = Aligner.load(model, device="cpu")
+    for name, file, rounds, hard in METHODS:
+        texts[file] = list(placed(aligner, lines, rounds, hard))
+        rows.append([name, f"{MarkupShares.of(texts[file], lines).words:.1f} %"])
+    if outputs:
+        outputs.mkdir(parents=True, exist_ok=True)
+        for file, text in texts.items():
+            written = "".join(f"{line}\n" for line in text)
+            (outputs / file).write_text(written, encoding="utf-8")
+    return rows
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -194,44 +254,21 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--lines", type=positive, default=1000)
     parser.add_argument("--threads", type=positive, default=2)
     parser.add_argument("--output", type=Path)
+    parser.add_argument("--outputs", type=Path, metavar="FOLDER", help="for the lines measured")
     options = parser.parse_args(arguments)
     torch.set_num_threads(options.threads)
-    lines = list(islice(read_parallel(*options.text), options.lines))
+    lines = [(src, tgt) for src, tgt in islice(read_parallel(*options.text), options.lines)]
     if options.gold:
         links = list(islice(read_lines(options.gold), options.lines))
         gold = read_gold_links(links, options.gold, len(lines))
         if len(gold) != len(lines):
             raise BenchError(f"{options.gold}: links of {len(gold)} pairs, not of {len(lines)}")
-        texts = [(src, tgt) for src, tgt in lines]
-        rows = measure_gold(Aligner.load(options.model, device="cpu"), texts, gold)
+        rows = measure_gold(Aligner.load(options.model, device="cpu"), lines, gold)
         heading = f"{machine()}; {options.model}, {len(lines)} pairs with true links"
         write_report(options.output, f"{heading}\n\n{table(['what', 'share'], rows)}", rows)
         return 0
-    marked = [
-        (parse_markup(src, Markup.HTML), parse_markup(tgt, Markup.HTML)) for src, tgt in lines
-    ]
-    alike = [
-        sorted(map(name_of, src.elements)) == sorted(map(name_of, tgt.elements))
-        for src, tgt in marked
-    ]
-    pairs = list(compress(marked, alike))
-    expected = [spans_of(tgt) for _, tgt in pairs]
-    total = sum(map(len, expected))
-    if not total:
-        raise BenchError(f"{options.text[0]}: no element has contents, and the same in both texts")
-    report_progress(f"{len(lines)} pairs, {len(pairs)} with the same elements, {total} elements")
-    translator = MarkupTranslator(Translator.load(options.model, device="cpu"), Markup.HTML)
-    outputs = [best.text for best, *_ in translator.translate([src for src, _ in lines])]
-    kept = sum(is_kept(src, output) for (src, _), output in zip(lines, outputs, strict=True))
-    found = [spans_of(parse_markup(output, Markup.HTML)) for output in compress(outputs, alike)]
-    words = sum(map(same, found, expected))
-    aligner = Aligner.load(options.model, device="cpu")
-    rows = [["lines with all markup", f"{100 * kept / len(lines):.1f} %"]]
-    rows.append(["elements with the reference's words", f"{100 * words / total:.1f} %"])
-    for name, rounds, hard in METHODS:
-        right = sum(map(same, placed(aligner, pairs, rounds, hard), expected))
-        rows.append([name, f"{100 * right / total:.1f} %"])
-    heading = f"{machine()}; {options.model}, {len(lines)} pairs, {total} elements with contents"
+    rows = measure(options.model, lines, options.outputs)
+    heading = f"{machine()}; {options.model}, {len(lines)} pairs"
     write_report(options.output, f"{heading}\n\n{table(['what', 'share'], rows)}", rows)
     return 0
 

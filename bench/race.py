@@ -26,7 +26,6 @@ import itertools
 import json
 import re
 import shlex
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -37,10 +36,9 @@ from operations import Sizes
 from plotting import draw
 from race_report import HEADER, Row, panels_of, read_rows, summary
 from race_systems import peers
-from scoring import bleu_tokenizer, join_pieces, scores_of
+from scoring import evaluation, join_pieces, keep_command, scores_of
 from systems import Data, System, Task
 from timing import (
-    ROOT,
     BenchError,
     exit_with,
     machine,
@@ -52,14 +50,11 @@ from timing import (
     write_report,
 )
 
-from nmtkit.evaluation.bleu_tokenizer import choose_tokenizer
-
 CALIBRATION, WARMUP = 60, 20
 """Updates by which the speed is measured, and those of them that are not counted."""
 
 BEAM = 5
 
-KEPT_OUTPUTS = ROOT / "examples" / "kept_outputs.py"
 
 MAX_LENGTH = 150
 """Most tokens of a sentence that the other systems train on, and of their translations."""
@@ -232,14 +227,8 @@ class Entry:
         name = re.sub("[^a-zA-Z0-9.]+", "-", text.name) + f"/{self.task.folder.name}"
         race = f"python bench/race.py --text {text.src}-{text.tgt}={text.folder.name}"
         race += f" --minutes {self.minutes:g}{self._own_options()}"
-        keep: list[str | Path] = [sys.executable, KEPT_OUTPUTS, "keep", folder, "--name", name]
-        keep += ["--system", str(self), "--command", race]
-        keep += ["--", "evaluate", self.translation, self.reference, "-t", text.tgt]
-        keep += ["--measure", "sacrebleu", "--measure", "chrf"]
-        # The words of `scores_of`, where `nmtkit evaluate` has others by default.
-        words = bleu_tokenizer(text.tgt)
-        usual = choose_tokenizer(text.tgt).name
-        return keep if words == usual else [*keep, "--tokenize", words]
+        computation = evaluation(self.translation, self.reference, text.tgt)
+        return keep_command(folder, name, str(self), race, computation)
 
     def _own_options(self) -> str:
         """Return the options that train the system so again."""

@@ -33,36 +33,45 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if not options.translations + options.tokenized:
         parser.error("name a file of translations")
-    src = Tokenizer(options.source_language, hyphens=True, escape=True)
-    tgt = Tokenizer(options.target_language, hyphens=True, escape=True)
-    known = {word for line in read_lines(options.train) for word in src.tokenize(line)}
-    source = [src.tokenize(line) for line in read_lines(options.source)]
-    reference = [tgt.tokenize(line) for line in read_lines(options.reference)]
-    if len(source) != len(reference):
-        raise BenchError(
-            f"{options.source}: {len(source)} lines, but {options.reference} has {len(reference)}"
-        )
-    test = RareWords.of(known, source, reference)
-    if len(test.rare) in (0, len(source)):
-        raise BenchError(
-            f"{options.source}: {len(test.rare)} of {len(source)} lines have a word that"
-            f" {options.train} lacks; there is nothing to compare"
-        )
-    texts = {file: list(map(tgt.tokenize, read_lines(file))) for file in options.translations}
-    texts |= {file: list(map(str.split, read_lines(file))) for file in options.tokenized}
-    for file, text in texts.items():
-        if len(text) != len(source):
-            raise BenchError(f"{file}: {len(text)} lines, not {len(source)}")
+    languages = options.source_language, options.target_language
+    test = RareWords.read(options.train, options.source, options.reference, languages)
+    files = dict.fromkeys(options.translations, False) | dict.fromkeys(options.tokenized, True)
+    figures = {file: test.figures(file, tokenized) for file, tokenized in files.items()}
     print(f"{'':24}{'all':>8}{f'{len(test.rare)} rare':>10}{'others':>8}{'kept, rare':>14}", end="")
     print(f"{'kept, all':>12}")
-    for file, text in texts.items():
-        print(f"{file[-24:]:24}{test.row(text)}")
+    for file, found in figures.items():
+        print(f"{file[-24:]:24}{found.row()}")
     return 0
+
+
+class RareFigures(NamedTuple):
+    """Figures of a translation.
+
+    bleu, rare_bleu, other_bleu: of all lines, those with a rare word, and the others.
+    rare_kept, kept: names and numbers that the translation has, on lines with a rare word and on
+        all. rare_names, names: of how many.
+    """
+
+    bleu: float
+    rare_bleu: float
+    other_bleu: float
+    rare_kept: int
+    rare_names: int
+    kept: int
+    names: int
+
+    def row(self) -> str:
+        """Return a line of the table."""
+        cells = f"{self.bleu:8.2f}{self.rare_bleu:10.2f}{self.other_bleu:8.2f}"
+        cells += f"{f'{self.rare_kept}/{self.rare_names}':>14}"
+        return cells + f"{f'{self.kept}/{self.names}':>12}"
 
 
 class RareWords(NamedTuple):
     """Which lines of a test set have words that the training data lacks, and which names."""
 
+    language: str
+    """Of the reference, and of translations."""
     reference: Sequence[Sequence[str]]
     rare: frozenset[int]
     """Lines with a source word that the training data lacks."""
@@ -70,17 +79,23 @@ class RareWords(NamedTuple):
     """Line and word of each name and number of the source that the reference keeps."""
 
     @classmethod
-    def of(
-        cls,
-        known: set[str],
-        source: Sequence[Sequence[str]],
-        reference: Sequence[Sequence[str]],
+    def read(
+        cls, train: str, source_file: str, reference_file: str, languages: tuple[str, str]
     ) -> "RareWords":
         """Look at a test set.
 
-        :param known: the source words of the training data.
-        :param source, reference: the words of each line.
+        :param train: file of the source side of the training data.
+        :param source_file, reference_file: files of the test set.
+        :raises BenchError: their numbers of lines differ, or all lines or none have a rare word.
         """
+        src, tgt = (tokenizer(language) for language in languages)
+        known = {word for line in read_lines(train) for word in src.tokenize(line)}
+        source = [src.tokenize(line) for line in read_lines(source_file)]
+        reference = [tgt.tokenize(line) for line in read_lines(reference_file)]
+        if len(source) != len(reference):
+            raise BenchError(
+                f"{source_file}: {len(source)} lines, but {reference_file} has {len(reference)}"
+            )
         rare = frozenset(i for i, words in enumerate(source) if not known.issuperset(words))
         names = [
             (line, word)
@@ -88,19 +103,31 @@ class RareWords(NamedTuple):
             for word in words
             if any(c.isupper() or c.isdigit() for c in word) and word in reference[line]
         ]
-        return cls(reference, rare, names)
+        if len(rare) in (0, len(source)):
+            raise BenchError(
+                f"{source_file}: {len(rare)} of {len(source)} lines have a word that"
+                f" {train} lacks; there is nothing to compare"
+            )
+        return cls(languages[1], reference, rare, names)
 
-    def row(self, translation: Sequence[Sequence[str]]) -> str:
+    def figures(self, file: str, tokenized: bool) -> RareFigures:
         """Return the figures of one translation.
 
-        :param translation: the words of each line.
+        :param file: raw text, or the tokens of Moses's tokeniser.
+        :raises BenchError: it has not a line for each reference.
         """
+        words = str.split if tokenized else tokenizer(self.language).tokenize
+        translation = list(map(words, read_lines(file)))
+        if len(translation) != len(self.reference):
+            raise BenchError(f"{file}: {len(translation)} lines, not {len(self.reference)}")
         everywhere = range(len(self.reference))
-        cells = [f"{self._bleu(translation, everywhere):8.2f}"]
-        cells.append(f"{self._bleu(translation, sorted(self.rare)):10.2f}")
-        cells.append(f"{self._bleu(translation, set(everywhere) - self.rare):8.2f}")
-        cells.append(f"{self._kept(translation, self.rare):>14}")
-        return "".join([*cells, f"{self._kept(translation, frozenset(everywhere)):>12}"])
+        return RareFigures(
+            self._bleu(translation, everywhere),
+            self._bleu(translation, sorted(self.rare)),
+            self._bleu(translation, sorted(set(everywhere) - self.rare)),
+            *self._kept(translation, self.rare),
+            *self._kept(translation, frozenset(everywhere)),
+        )
 
     def _bleu(self, translation: Sequence[Sequence[str]], lines: Iterable[int]) -> float:
         chosen = list(lines)
@@ -109,9 +136,14 @@ class RareWords(NamedTuple):
         )
         return tokenized_bleu(hypotheses, references).value
 
-    def _kept(self, translation: Sequence[Sequence[str]], lines: frozenset[int]) -> str:
+    def _kept(self, translation: Sequence[Sequence[str]], lines: frozenset[int]) -> tuple[int, int]:
         names = [(line, word) for line, word in self.names if line in lines]
-        return f"{sum(word in translation[line] for line, word in names)}/{len(names)}"
+        return sum(word in translation[line] for line, word in names), len(names)
+
+
+def tokenizer(language: str) -> Tokenizer:
+    """Return Moses's tokeniser, which splits at hyphens."""
+    return Tokenizer(language, hyphens=True, escape=True)
 
 
 if __name__ == "__main__":

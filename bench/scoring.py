@@ -1,10 +1,13 @@
-"""Scores of translations by sacreBLEU, on raw text."""
+"""Scores of translations by sacreBLEU, on raw text, and how they are kept."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from systems import Data
 from timing import BenchError
+
+KEPT_OUTPUTS = Path(__file__).resolve().parents[1] / "examples/kept_outputs.py"
 
 
 def join_pieces(data: Data, pieces: Path, text: Path) -> Path:
@@ -54,3 +57,26 @@ def bleu_tokenizer(language: str) -> str:
     if is_spaced(language):
         return "13a"
     return "zh" if language == "zh" else "char"
+
+
+def keep_command(
+    folder: Path, name: str, system: str, command: str, computation: Sequence[str | Path]
+) -> list[str | Path]:
+    """Return the command that keeps an output with its figures.
+
+    :param command: how the output is made.
+    :param computation: how the figures are computed, such as `evaluation`.
+    """
+    keep: list[str | Path] = [sys.executable, KEPT_OUTPUTS, "keep", folder, "--name", name]
+    return [*keep, "--system", system, "--command", command, "--", *computation]
+
+
+def evaluation(translation: Path, reference: Path, language: str) -> list[str | Path]:
+    """Return the words of the computation of `scores_of`."""
+    from nmtkit.evaluation.bleu_tokenizer import choose_tokenizer
+
+    words: list[str | Path] = ["evaluate", translation, reference, "-t", language]
+    words += ["--measure", "sacrebleu", "--measure", "chrf"]
+    # `nmtkit evaluate` has other words than `scores_of` by default.
+    name = bleu_tokenizer(language)
+    return words if name == choose_tokenizer(language).name else [*words, "--tokenize", name]

@@ -4,6 +4,10 @@
 - `aer LINKS GOLD`: links of words have an alignment error rate.
 - `score SCORES [REFERENCE]`: the output of `nmtkit score` has a mean cost of a sentence and, with
   the tokenised reference, a perplexity of its tokens, `</s>` counted.
+- `equal OUTPUT REFERENCE`: as many lines as come out as they are there, as corrections should.
+- `markup OUTPUT SOURCE REFERENCE`: lines with markup have the shares of bench/markup.py.
+- `rare-words OUTPUT REFERENCE SOURCE TRAIN SRC-TGT [tokens]`: translations have the figures of
+  bench/rare_words.py; `tokens`: they are Moses's tokens.
 """
 
 import hashlib
@@ -11,18 +15,19 @@ import json
 import math
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from corpora import CorpusError
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "papers"))
+sys.path.append(str(Path(__file__).resolve().parents[1] / "bench"))
 from measures import mean_cost, perplexity_of
 
 from nmtkit.evaluation.aer import MOSES_LINK, alignment_error_rate, read_gold_links
-from nmtkit.io.lines import read_data, read_lines
+from nmtkit.io.lines import read_data, read_lines, read_parallel
 
 OPTIONS = frozenset(
     "-t --tgt-language -s --src-language --tokenized --tokenize --measure --reference --source"
@@ -30,10 +35,7 @@ OPTIONS = frozenset(
 )
 """Options of `nmtkit evaluate` that a computation may have: none of them writes a file."""
 
-AER, NLL, PERPLEXITY = "AER", "NLL", "perplexity"
-
-KINDS = {"evaluate": (2, math.inf), "aer": (2, 2), "score": (1, 2)}
-"""Computations, and how many words each has at least and at most; the first is the output."""
+AER, NLL, PERPLEXITY, EQUAL = "AER", "NLL", "perplexity", "equal lines"
 
 Figures = dict[str, dict[str, Any]]
 """Value and signature by the name of a measure."""
@@ -59,13 +61,11 @@ class Computation:
         :raises CorpusError: there is no such computation, or its output is no file.
         """
         if not words or words[0] not in KINDS:
-            raise CorpusError(
-                "after -- expected: evaluate OUTPUT REFERENCE ..., aer LINKS GOLD,"
-                " or score SCORES [REFERENCE]"
-            )
-        fewest, most = KINDS[words[0]]
-        if not fewest < len(words) <= most + 1 or not Path(words[1]).is_file():
-            raise CorpusError(f"{' '.join(words)}: expected a file with outputs, and its reference")
+            usages = ", ".join(f"{name} {kind.usage}" for name, kind in KINDS.items())
+            raise CorpusError(f"after -- expected one of: {usages}")
+        kind = KINDS[words[0]]
+        if not kind.fewest < len(words) <= kind.most + 1 or not Path(words[1]).is_file():
+            raise CorpusError(f"{' '.join(words)}: expected files as in: {words[0]} {kind.usage}")
         paths = {at: Path(word) for at, word in enumerate(words) if at and Path(word).is_file()}
         named: list[Any] = list(words)
         for at, path in paths.items():
@@ -87,12 +87,10 @@ class Computation:
             if isinstance(word, str) and word.startswith("-") and word not in OPTIONS:
                 raise CorpusError(f"{word}: a computation cannot have this option")
         words = [str(self.paths.get(at, word)) for at, word in enumerate(self.words)]
-        if words[0] == "score":
-            return costs(*words[1:])
-        return error_rate(*words[1:]) if words[0] == "aer" else evaluation(words[1:])
+        return KINDS[words[0]].compute(*words[1:])
 
 
-def evaluation(arguments: Sequence[str]) -> Figures:
+def evaluation(*arguments: str) -> Figures:
     """Return the figures of `nmtkit evaluate`.
 
     :raises CorpusError: It fails; has its message.
@@ -138,6 +136,88 @@ def costs(scores: str, reference: str = "") -> Figures:
     except (ValueError, ZeroDivisionError) as error:
         raise CorpusError(f"{scores}: {error}") from error
     return figures
+
+
+def equal_lines(output: str, reference: str) -> Figures:
+    """Return how many lines are those of the reference, but for blanks at their ends.
+
+    :raises CorpusError: their numbers differ.
+    """
+    lines, expected = list(read_lines(output)), list(read_lines(reference))
+    if len(lines) != len(expected):
+        raise CorpusError(f"{output}: {len(lines)} lines, but {reference} has {len(expected)}")
+    count = sum(line.strip() == right.strip() for line, right in zip(lines, expected, strict=True))
+    return {EQUAL: {"value": count, "signature": f"of {len(lines)} lines"}}
+
+
+def markup_shares(output: str, source: str, reference: str) -> Figures:
+    """Return the shares, in percent, that bench/markup.py measures.
+
+    :raises CorpusError: no element has contents, or numbers of lines differ.
+    """
+    from markup import MarkupShares
+    from timing import BenchError
+
+    pairs = [(src, tgt) for src, tgt in read_parallel(source, reference)]
+    try:
+        shares = MarkupShares.of(list(read_lines(output)), pairs)
+    except BenchError as error:
+        raise CorpusError(f"{output}: {error}") from error
+    signature = f"of {shares.elements} elements with contents"
+    return {
+        "lines with all markup": {"value": shares.lines, "signature": f"of {len(pairs)} lines"},
+        "elements with the reference's words": {"value": shares.words, "signature": signature},
+    }
+
+
+def rare_words(
+    output: str, reference: str, source: str, train: str, pair: str, form: str = ""
+) -> Figures:
+    """Return the figures that bench/rare_words.py measures.
+
+    :raises CorpusError: no line has a rare word, or numbers of lines differ.
+    """
+    from rare_words import RareWords
+    from timing import BenchError
+
+    src, _, tgt = pair.partition("-")
+    try:
+        test = RareWords.read(train, source, reference, (src, tgt))
+        found = test.figures(output, form == "tokens")
+    except BenchError as error:
+        raise CorpusError(str(error)) from error
+    rare = len(test.rare)
+    lines = {"all": len(test.reference), "rare": rare, "others": len(test.reference) - rare}
+    bleu = {"all": found.bleu, "rare": found.rare_bleu, "others": found.other_bleu}
+    figures: Figures = {
+        f"BLEU, {name}": {"value": value, "signature": f"of {lines[name]} lines"}
+        for name, value in bleu.items()
+    }
+    for name, kept, names in (
+        ("names kept, rare", found.rare_kept, found.rare_names),
+        ("names kept, all", found.kept, found.names),
+    ):
+        figures[name] = {"value": kept, "signature": f"of {names}"}
+    return figures
+
+
+class Kind(NamedTuple):
+    """A computation, and how many words it has, and which; the first is the output."""
+
+    compute: Callable[..., Figures]
+    fewest: int
+    most: float
+    usage: str
+
+
+KINDS = {
+    "evaluate": Kind(evaluation, 2, math.inf, "OUTPUT REFERENCE ..."),
+    "aer": Kind(error_rate, 2, 2, "LINKS GOLD"),
+    "score": Kind(costs, 1, 2, "SCORES [REFERENCE]"),
+    "equal": Kind(equal_lines, 2, 2, "OUTPUT REFERENCE"),
+    "markup": Kind(markup_shares, 3, 3, "OUTPUT SOURCE REFERENCE"),
+    "rare-words": Kind(rare_words, 5, 6, "OUTPUT REFERENCE SOURCE TRAIN SRC-TGT [tokens]"),
+}
 
 
 def name_in(root: Path, path: Path) -> str:

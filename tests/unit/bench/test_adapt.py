@@ -2,10 +2,14 @@
 
 import argparse
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import adapt
 import pytest
+
+from nmtkit.training.adaptation.corrections import Pair
 
 
 @pytest.fixture
@@ -30,6 +34,30 @@ def test_fewer_pairs_are_part_of_more_and_stay_pairs(files, tmp_path):
 def test_short_pairs_have_neither_more_nor_hardly_any_words(files, tmp_path):
     lengths = {len(src.split()) for src, _ in drawn(files, 60, 6, tmp_path)}
     assert lengths == {4, 5, 6}
+
+
+def test_measured_translations_are_written(tmp_path):
+    options = argparse.Namespace(work=tmp_path, test=["a"], old_test=["b"], model="m")
+    pairs = {"a": [Pair("x", "u", "")], "b": [Pair("y", "v", ""), Pair("z", "w", "")]}
+    judge = SimpleNamespace(score=lambda test_set, lines: float(len(lines)))
+    model = SimpleNamespace(config=SimpleNamespace(text=None))
+    with (
+        patch.object(adapt, "read_pairs", lambda files, _: pairs[files[0]]),
+        patch.object(adapt, "load_model", lambda *_: model),
+        patch.object(adapt, "Judge", lambda _: judge),
+    ):
+        tests = adapt.Tests(options, 10)
+    translator: Any = SimpleNamespace(
+        translate=lambda lines: [[SimpleNamespace(text=line.upper())] for line in lines]
+    )
+    assert tests.bleus(translator, tmp_path / "before") == (1, 2)
+    written = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert written == {
+        "new.reference": "u\n",
+        "old.reference": "v\nw\n",
+        "before.new": "X\n",
+        "before.old": "Y\nZ\n",
+    }
 
 
 def test_what_was_measured_is_kept(tmp_path):

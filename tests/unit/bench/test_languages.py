@@ -1,13 +1,15 @@
 """Settings, numbers of updates and scores of the comparison on several pairs of languages."""
 
+import json
 from pathlib import Path
 
 import languages
 import pytest
 from languages import Direction, RecipeNmtkit, Run
 from opennmt_systems import OpenNMTRecurrent
-from systems import Task
-from timing import BenchError
+from scoring import scores_of
+from systems import System, Task
+from timing import BenchError, run_command
 
 
 def test_nmtkit_accepts_its_settings(task: Task) -> None:
@@ -67,6 +69,24 @@ def test_text_of_a_pair_stands_in_the_folder_of_the_other_language(tmp_path: Pat
         assert direction.text("test", "ja").name == "test.ja"
     with pytest.raises(BenchError, match=r"has no val\.ja"):
         direction.text("val", "ja")
+
+
+@pytest.mark.parametrize("system", [RecipeNmtkit(), OpenNMTRecurrent(Path("python"))])
+def test_a_kept_translation_has_its_figures(system: System, task: Task, tmp_path: Path) -> None:
+    folder = tmp_path / "help" / "de"
+    folder.mkdir(parents=True)
+    (folder / "test.de").write_text("Der Hund schläft heute lange.\nJa.\n")
+    run = Run(Direction("en", "de", tmp_path / "help"), system, task)
+    task.folder.mkdir()
+    run.translation.write_text("Der Hund schläft heute nicht.\nJa.\n")
+    run_command(run.keep_command(tmp_path / "kept", 7, 4), task.folder / "log")
+    (path,) = (tmp_path / "kept").glob("*.json")
+    record = json.loads(path.read_text())
+    chrf, bleu = scores_of(run.translation, run.reference, "de")
+    values = {name: figure["value"] for name, figure in record["figures"][0]["values"].items()}
+    assert values == {"BLEU (sacreBLEU)": pytest.approx(bleu), "chrF": pytest.approx(chrf)}
+    assert record["system"] == f"{system.name}, 7 updates"
+    assert record["commands"] == ["python bench/languages.py --data help --pairs en-de --minutes 4"]
 
 
 @pytest.mark.parametrize("pair", ["ende", "en-", "de-fr", "en-en"])

@@ -8,6 +8,7 @@ import markup
 import numpy as np
 import pytest
 import torch
+from timing import BenchError
 
 from nmtkit import Aligner
 from nmtkit.config import TextConfig
@@ -40,12 +41,42 @@ def test_elements_are_compared_by_name_and_words() -> None:
     assert markup.same(*spans) == 1
 
 
+def test_shares_count_lines_and_elements() -> None:
+    pairs = [
+        ('<a href="en">x</a> y', '<a href="de">u</a> v'),
+        ("<b>x</b> <i>y</i>", "<i>v</i> <b>u</b>"),
+        ("x <b>y</b>", "<b>u</b> <b>v</b>"),
+        ("x", "u"),
+    ]
+    outputs = ['<a href="en">u</a> v', "<b>v</b> <i>v</i>", "u v", "w"]
+    shares = markup.MarkupShares.of(outputs, pairs)
+    assert (shares.lines, shares.elements) == (75.0, 3)
+    assert shares.words == pytest.approx(200 / 3)
+    with pytest.raises(BenchError, match="3 lines with markup, not 4"):
+        markup.MarkupShares.of(outputs[1:], pairs)
+    with pytest.raises(BenchError, match="no element has contents"):
+        markup.MarkupShares.of(outputs[2:], pairs[2:])
+
+
+def test_markup_of_the_source_is_placed_in_the_target() -> None:
+    """By the links or by the strongest ones alone, which here cross."""
+    text = TextPipeline("en", TextConfig(), None)
+    weights = torch.tensor([[0.1, 0.9, 0.0], [0.6, 0.4, 0.0], [0.0, 0.0, 1.0]])
+    alignment = SimpleNamespace(src_words=["x", "y"], tgt_words=["u", "v"], matrix=weights)
+    aligner = SimpleNamespace(
+        model=SimpleNamespace(src_text=text, tgt_text=text),
+        align=lambda pairs, rounds: [alignment for _ in pairs],
+    )
+    for hard in (False, True):
+        lines = list(markup.placed(cast(Aligner, aligner), [("<b>x</b> y", "u v")], 1, hard))
+        assert lines == ["u <b>v</b>"]
+
+
 def test_hard_places_reach_from_the_first_to_the_last_link() -> None:
     elements = parse_markup("<b>a</b> c", Markup.HTML).elements
     weights = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], np.float32)
     aligned = Aligned("x y z", [(0, 1), (2, 3)], [(0, 1), (2, 3), (4, 5)], weights)
     assert markup.hard_places(elements, aligned) == [Place(0, 3)]
-    assert markup.words_at(aligned, Place(0, 3)) == "x y z"
 
 
 def test_words_stand_where_the_text_of_the_model_says() -> None:

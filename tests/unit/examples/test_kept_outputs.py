@@ -165,9 +165,68 @@ def test_alignments_have_their_error_rate(
         assert keep("--claim", "page.md", "AER", text, words=words) == status
 
 
+def write(folder: Path, **texts: list[str]) -> dict[str, str]:
+    """Write files; return their paths by name."""
+    for name, lines in texts.items():
+        (folder / name).write_text("".join(f"{line}\n" for line in lines))
+    return {name: str(folder / name) for name in texts}
+
+
+def values_of(path: Path) -> dict[str, float]:
+    """Return the figures of a record that has one computation."""
+    (figure,) = json.loads(path.read_text())["figures"]
+    return {name: value["value"] for name, value in figure["values"].items()}
+
+
+def test_corrections_are_counted_that_come_out(keep: Keep, tmp_path: Path, texts: Path) -> None:
+    paths = write(texts, output=["a b", "c d ", "e"], right=["a b", "c d", "f"], short=["a b"])
+    assert keep(words=["equal", paths["output"], paths["right"]]) == 0
+    assert values_of(tmp_path / "kept/output.json") == {"equal lines": 2}
+    assert check(tmp_path / "kept", texts) == 0
+    assert keep(words=["equal", paths["output"], paths["short"]]) == 1
+
+
+def test_markup_has_its_shares(keep: Keep, tmp_path: Path, texts: Path) -> None:
+    paths = write(
+        texts,
+        source=["<b>a</b> b", "<i>a</i>", "a"],
+        reference=["<b>x</b> y", "<i>z</i>", "x"],
+        output=["<b>x</b> y", "z", "x"],
+    )
+    words = [paths[name] for name in ("output", "source", "reference")]
+    assert keep(words=["markup", *words]) == 0
+    assert values_of(tmp_path / "kept/output.json") == {
+        "lines with all markup": pytest.approx(200 / 3),
+        "elements with the reference's words": 50,
+    }
+    assert check(tmp_path / "kept", texts) == 0
+    assert keep(words=["markup", *words[:2], paths["source"].replace("source", "no")]) == 1
+
+
+@pytest.mark.parametrize("form", [[], ["tokens"]])
+def test_rare_words_have_their_figures(
+    form: list[str], keep: Keep, tmp_path: Path, texts: Path
+) -> None:
+    paths = write(
+        texts,
+        output=["un chien de Mia est noir", "deux chats dorment ici"],
+        reference=["un chien de Mia est blanc", "deux chats dorment ici"],
+        source=["a dog of Mia is white", "two cats sleep here"],
+        train=["a dog is white", "two cats sleep here"],
+    )
+    words = [paths[name] for name in ("output", "reference", "source", "train")]
+    assert keep(words=["rare-words", *words, "en-fr", *form]) == 0
+    values = values_of(tmp_path / "kept/output.json")
+    assert values["BLEU, others"] == pytest.approx(100)
+    assert 100 > values["BLEU, all"] > values["BLEU, rare"] > 0
+    assert (values["names kept, rare"], values["names kept, all"]) == (1, 1)
+    assert check(tmp_path / "kept", texts) == 0
+    assert keep(words=["rare-words", *words[:3], paths["source"], "en-fr"]) == 1
+
+
 def test_evaluations_that_were_recorded_are_kept(tmp_path: Path, texts: Path) -> None:
     words = ["evaluate", str(texts / "test.hyp"), str(texts / "test.fr"), *OPTIONS]
-    figures = evaluation(words[1:])
+    figures = evaluation(*words[1:])
     measures = [{"name": name, **figure} for name, figure in figures.items()]
     for name, some in (("a.all", measures), ("none", [])):
         result = {"systems": [{"measures": some}]}
