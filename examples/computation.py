@@ -4,6 +4,8 @@
 - `aer LINKS GOLD`: links of words have an alignment error rate.
 - `score SCORES [REFERENCE]`: the output of `nmtkit score` has a mean cost of a sentence and, with
   the tokenised reference, a perplexity of its tokens, `</s>` counted.
+- `by-length OUTPUT REFERENCE SOURCE FIRST-LAST ...`: tokenised translations have BLEU by words of
+  the source.
 - `equal OUTPUT REFERENCE`: as many lines as come out as they are there, as corrections should.
 - `markup OUTPUT SOURCE REFERENCE`: lines with markup have the shares of bench/markup.py.
 - `rare-words OUTPUT REFERENCE SOURCE TRAIN SRC-TGT [tokens]`: translations have the figures of
@@ -24,7 +26,7 @@ from corpora import CorpusError
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "papers"))
 sys.path.append(str(Path(__file__).resolve().parents[1] / "bench"))
-from measures import mean_cost, perplexity_of
+from measures import bleu_within, mean_cost, perplexity_of
 
 from nmtkit.evaluation.aer import MOSES_LINK, alignment_error_rate, read_gold_links
 from nmtkit.io.lines import read_data, read_lines, read_parallel
@@ -138,6 +140,25 @@ def costs(scores: str, reference: str = "") -> Figures:
     return figures
 
 
+def bleu_by_length(output: str, reference: str, source: str, *ranges: str) -> Figures:
+    """Return BLEU of the sentences within each range of source words.
+
+    :raises CorpusError: no sentence is within one, or numbers of lines differ.
+    """
+    hypotheses, references, sources = (
+        list(read_lines(file)) for file in (output, reference, source)
+    )
+    figures: Figures = {}
+    for words in ranges:
+        try:
+            first, last = map(int, words.split("-"))
+            value = bleu_within((hypotheses, references, sources), first, last)
+        except ValueError as error:
+            raise CorpusError(f"{output}: {words} words of the source: {error}") from error
+        figures[f"BLEU, {words} words"] = {"value": value, "signature": "multi-bleu"}
+    return figures
+
+
 def equal_lines(output: str, reference: str) -> Figures:
     """Return how many lines are those of the reference, but for blanks at their ends.
 
@@ -214,6 +235,7 @@ KINDS = {
     "evaluate": Kind(evaluation, 2, math.inf, "OUTPUT REFERENCE ..."),
     "aer": Kind(error_rate, 2, 2, "LINKS GOLD"),
     "score": Kind(costs, 1, 2, "SCORES [REFERENCE]"),
+    "by-length": Kind(bleu_by_length, 4, math.inf, "OUTPUT REFERENCE SOURCE FIRST-LAST ..."),
     "equal": Kind(equal_lines, 2, 2, "OUTPUT REFERENCE"),
     "markup": Kind(markup_shares, 3, 3, "OUTPUT SOURCE REFERENCE"),
     "rare-words": Kind(rare_words, 5, 6, "OUTPUT REFERENCE SOURCE TRAIN SRC-TGT [tokens]"),

@@ -11,7 +11,8 @@ figures, and how they are computed. After `--` stands that computation, `evaluat
 ...` with the options of `nmtkit evaluate`, `aer LINKS GOLD`, or `score SCORES [REFERENCE]`; the
 first file is the one that is kept. References and sources are not: the record has their names and
 checksums. The record of an output with the same content gets further figures; another output under
-the name replaces it.
+the name replaces it. With `--mean-with NAME...` the claims of the command are of the means of this
+output and of others that are kept.
 `--recorded FOLDER FILE...` keeps the outputs behind JSON files of `nmtkit evaluate` instead, each
 with its computation in FILE.args, one word a line; FOLDER is left out of all names.
 
@@ -32,7 +33,9 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from itertools import product
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 from computation import Computation, Figures, content_sha256, figures_of, name_in
@@ -51,6 +54,9 @@ PACKAGES = ("sacrebleu", "sacremoses", "torch")
 NUMBER = re.compile(r"-?[0-9]+(?:\.([0-9]+))?")
 
 Record = dict[str, Any]
+Claim = dict[str, Any]
+"""A figure, and the document and its text that claim it; `mean_with`: names of further outputs."""
+
 # ---- Keeping
 
 
@@ -82,7 +88,7 @@ def new_record(options: argparse.Namespace, computation: Computation, content: b
 def keep(folder: Path, name: str, computation: Computation, figures: Figures, options: Any) -> None:
     """Keep an output with its figures.
 
-    :param options: has `system`, `command` and `claim` of the command line.
+    :param options: has `system`, `command`, `claim` and `mean_with` of the command line.
     """
     content = read_data(computation.output)
     record = new_record(options, computation, content)
@@ -94,8 +100,14 @@ def keep(folder: Path, name: str, computation: Computation, figures: Figures, op
             record["claims"] = old["claims"]
     record["figures"].append({"computation": computation.words, "values": figures})
     for document, measure, text in options.claim:
-        claim = {"document": document, "figure": named_figure(figures, measure), "text": text}
-        if problem := wrong_claim(claim, record):
+        claim: Claim = {
+            "document": document,
+            "figure": named_figure(figures, measure),
+            "text": text,
+        }
+        if options.mean_with:
+            claim["mean_with"] = options.mean_with
+        if problem := wrong_claim(claim, record, folder):
             raise CorpusError(problem)
         record["claims"] = [c for c in record["claims"] if c != claim] + [claim]
     write(folder / f"{name}.gz", gzip.compress(content, mtime=0))
@@ -162,7 +174,7 @@ def read_record(path: Path) -> Record:
     try:
         record: Record = json.loads(path.read_text(encoding="utf-8"))
         return {key: record[key] for key in ("sha256", "figures", "claims", "system", "output")}
-    except (ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise CorpusError(f"{path}: not a record of a kept output") from error
 
 
@@ -189,16 +201,35 @@ def find(file: Mapping[str, str], folders: Sequence[Path]) -> Path | None:
     return None
 
 
-def wrong_claim(claim: Mapping[str, str], record: Record) -> str:
-    """Say what is wrong with a claim; empty if nothing is."""
+def claimed_values(claim: Claim, record: Record, folder: Path) -> Iterator[float]:
+    """Yield the kept values of a claim's figure, or their means with those of other outputs.
+
+    :raises CorpusError: another output is not kept.
+    """
+    others = (read_record(folder / f"{name}.json") for name in claim.get("mean_with", ()))
+    values = [
+        [
+            f["values"][claim["figure"]]["value"]
+            for f in one["figures"]
+            if claim["figure"] in f["values"]
+        ]
+        for one in (record, *others)
+    ]
+    yield from map(mean, product(*values))
+
+
+def wrong_claim(claim: Claim, record: Record, folder: Path) -> str:
+    """Say what is wrong with a claim; empty if nothing is.
+
+    :param folder: of the kept outputs.
+    """
     document = ROOT / claim["document"]
     text = " ".join(document.read_text(encoding="utf-8").split())
     if " ".join(claim["text"].split()) not in text:
         return f"{claim['document']}: does not say '{claim['text']}'"
     number = list(NUMBER.finditer(claim["text"]))[-1:]
     scale = 100 if claim["text"].endswith("%") else 1
-    values = [f["values"][claim["figure"]]["value"] * scale for f in record["figures"]
-              if claim["figure"] in f["values"]]  # fmt: skip
+    values = [value * scale for value in claimed_values(claim, record, folder)]
     digits = len(number[0][1] or "") if number else 0
     if not number or not any(f"{value:.{digits}f}" == number[0][0] for value in values):
         kept = ", ".join(f"{value:.{digits + 2}f}" for value in values)
@@ -259,7 +290,8 @@ def check(folder: Path, folders: Sequence[Path]) -> bool:
         for line in check_figures(path, folders, outcome):
             print(line)
         record = read_record(path)
-        for problem in filter(None, (wrong_claim(claim, record) for claim in record["claims"])):
+        claims = (wrong_claim(claim, record, folder) for claim in record["claims"])
+        for problem in filter(None, claims):
             print(f"kept_outputs: {problem}", file=sys.stderr)
             problems += 1
     print(
@@ -288,6 +320,7 @@ def parse_options(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, 
         "--claim", nargs=3, action="append", default=[], metavar=("DOCUMENT", "FIGURE", "TEXT"),
         help="where the figure is claimed: words of a document that end with it",
     )  # fmt: skip
+    keeping.add_argument("--mean-with", nargs="+", default=[], metavar="NAME")
     keeping.add_argument("--recorded", nargs="+", type=Path, default=[], metavar="FOLDER|FILE")
     checking = commands.add_parser("check", help="compute all figures again")
     checking.add_argument("folder", type=Path)

@@ -17,11 +17,10 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from measures import lines_of, text_of
+from measures import bleu_within, lines_of, text_of
 from table import with_notes
 
 from nmtkit.errors import NmtkitError
-from nmtkit.evaluation.metrics import tokenized_bleu
 from nmtkit.report.figure_io import FONT, default_style
 from nmtkit.report.figure_text import describe_lines, label_svg
 from nmtkit.report.styles import COLOURS, curve_style
@@ -48,16 +47,14 @@ def ranges_of(ends: Sequence[int]) -> Ranges:
     return [(before + 1, end) for before, end in zip([0, *ends], ends, strict=False)]
 
 
-def bleu_within(path: Path, first: int, last: int) -> float:
+def bleu_of_range(path: Path, first: int, last: int) -> float:
     """Return BLEU on the sentences with source lengths in a range.
 
     :raises CorpusError: the file is not a translation of its set.
     """
     try:
-        triples = zip(text_of(path, "src"), lines_of(path), text_of(path, "tgt"), strict=True)
-        selected = [(hyp, ref) for src, hyp, ref in triples if first <= len(src.split()) <= last]
-        hypotheses, references = zip(*selected, strict=True)
-        return tokenized_bleu(hypotheses, references).value
+        texts = lines_of(path), text_of(path, "tgt"), text_of(path, "src")
+        return bleu_within(texts, first, last)
     except (ValueError, NmtkitError) as error:
         raise CorpusError(f"{path}: not a translation of its set: {error}") from error
 
@@ -65,7 +62,7 @@ def bleu_within(path: Path, first: int, last: int) -> float:
 def measure(systems: Mapping[str, list[Path]], ranges: Ranges) -> BleuByRange:
     """Return every system's BLEU by range and seed."""
     return {
-        name: [[bleu_within(path, *ends) for path in paths] for ends in ranges]
+        name: [[bleu_of_range(path, *ends) for path in paths] for ends in ranges]
         for name, paths in systems.items()
     }
 

@@ -26,6 +26,19 @@ def bleu(path: Path) -> float:
     return tokenized_bleu(lines_of(path), text_of(path, "tgt")).value
 
 
+def bleu_within(
+    texts: tuple[Sequence[str], Sequence[str], Sequence[str]], first: int, last: int
+) -> float:
+    """Return BLEU on the sentences with source lengths in a range.
+
+    :param texts: translations, references and sources.
+    :raises ValueError: their numbers of lines differ, or no sentence is in the range.
+    """
+    selected = [(h, r) for h, r, s in zip(*texts, strict=True) if first <= len(s.split()) <= last]
+    hypotheses, references = zip(*selected, strict=True)
+    return tokenized_bleu(hypotheses, references).value
+
+
 def nll(path: Path) -> float:
     """Return the mean cost of a file of scores."""
     return mean_cost(lines_of(path))

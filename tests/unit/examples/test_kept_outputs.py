@@ -178,6 +178,48 @@ def values_of(path: Path) -> dict[str, float]:
     return {name: value["value"] for name, value in figure["values"].items()}
 
 
+def test_means_of_outputs_can_be_claimed(
+    keep: Keep,
+    tmp_path: Path,
+    texts: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(kept_outputs, "ROOT", tmp_path)
+    page = tmp_path / "page.md"
+    page.write_text("| model | 2.50 (2.00 3.00) |\n")
+    for seed, scores in ((1, ["-2", "-2"]), (2, ["-4", "-2"])):
+        (texts / f"scores.{seed}").write_text("".join(f"{line}\n" for line in scores))
+    words = ["score", str(texts / "scores.1")]
+    claim = ["--claim", "page.md", "NLL", "model | 2.50", "--mean-with", "scores.2"]
+    assert keep(*claim, words=words) == 1
+    assert "scores.2.json: not a record" in capsys.readouterr().err
+    assert keep(words=["score", str(texts / "scores.2")]) == 0
+    assert keep(*claim, words=words) == 0
+    assert check(tmp_path / "kept") == 0
+    page.write_text("| model | 2.51 (2.00 3.00) |\n")
+    claim[3] = "model | 2.51"
+    assert keep(*claim, words=words) == 1
+    assert "but NLL is 2.5000" in capsys.readouterr().err
+
+
+def test_ranges_of_source_words_have_their_bleu(keep: Keep, tmp_path: Path, texts: Path) -> None:
+    paths = write(
+        texts,
+        output=["a b c d e", "f g h i", "j k l m n"],
+        reference=["a b c d e", "f g h i", "j k l m x"],
+        source=["one two", "one two", "one two three"],
+    )
+    words = ["by-length", *(paths[name] for name in ("output", "reference", "source"))]
+    assert keep(words=[*words, "1-2", "1-3"]) == 0
+    values = values_of(tmp_path / "kept/output.json")
+    assert values["BLEU, 1-2 words"] == pytest.approx(100)
+    assert 50 < values["BLEU, 1-3 words"] < 99
+    assert check(tmp_path / "kept", texts) == 0
+    for wrong in ("4-9", "x"):
+        assert keep(words=[*words, wrong]) == 1
+
+
 def test_corrections_are_counted_that_come_out(keep: Keep, tmp_path: Path, texts: Path) -> None:
     paths = write(texts, output=["a b", "c d ", "e"], right=["a b", "c d", "f"], short=["a b"])
     assert keep(words=["equal", paths["output"], paths["right"]]) == 0

@@ -102,9 +102,9 @@ def test_length_ranges_neither_overlap_nor_leave_gaps() -> None:
 
 def test_bleu_by_length_uses_sentences_in_the_range(corpus: Path) -> None:
     second = corpus / "model.2/test.5.hyp"
-    assert by_length.bleu_within(second, 1, 5) == pytest.approx(100)  # only the long one is wrong
-    assert by_length.bleu_within(second, 6, 9) == 0
-    assert by_length.bleu_within(second, 1, 9) == pytest.approx(measures.bleu(second))
+    assert by_length.bleu_of_range(second, 1, 5) == pytest.approx(100)  # only the long one is wrong
+    assert by_length.bleu_of_range(second, 6, 9) == 0
+    assert by_length.bleu_of_range(second, 1, 9) == pytest.approx(measures.bleu(second))
 
 
 def test_bleu_by_length_is_written_as_table_csv_and_figure(corpus: Path, capsys: Any) -> None:
