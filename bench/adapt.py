@@ -36,6 +36,7 @@ from timing import (
     positive,
     report_progress,
     table,
+    write_lines,
     write_report,
 )
 
@@ -55,11 +56,6 @@ MARKS = 8
 
 Bleus = tuple[float, float]
 """BLEU on the new and on the old test set."""
-
-
-def write_lines(path: Path, lines: Sequence[str]) -> None:
-    """Write lines to a file."""
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 def texts_of(translator: Translator, sources: Sequence[str]) -> list[str]:

@@ -26,6 +26,7 @@ from timing import (
     positive,
     report_progress,
     run_command,
+    write_lines,
 )
 
 SHORTLIST_SIZE = 10_000
@@ -168,8 +169,7 @@ def write_corpus(text: Text, folder: Path, words: tuple[int, int], join: int, li
             )
         sources, targets = columns
         for side, texts in ((text.src, sources), (text.tgt, targets)):
-            content = "".join(f"{line}\n" for line in texts)
-            (folder / f"{split}.{side}").write_text(content, encoding="utf-8")
+            write_lines(folder / f"{split}.{side}", texts)
     return Text(text.src, text.tgt, folder)
 
 

@@ -34,7 +34,16 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from timing import BenchError, exit_with, machine, positive, report_progress, table, write_report
+from timing import (
+    BenchError,
+    exit_with,
+    machine,
+    positive,
+    report_progress,
+    table,
+    write_lines,
+    write_report,
+)
 
 from nmtkit import Aligner, Translator
 from nmtkit.evaluation.aer import GoldLinks, read_gold_links
@@ -238,10 +247,8 @@ def measure(model: str, lines: Sequence[tuple[str, str]], outputs: Path | None) 
         texts[file] = list(placed(aligner, lines, rounds, hard))
         rows.append([name, f"{MarkupShares.of(texts[file], lines).words:.1f} %"])
     if outputs:
-        outputs.mkdir(parents=True, exist_ok=True)
         for file, text in texts.items():
-            written = "".join(f"{line}\n" for line in text)
-            (outputs / file).write_text(written, encoding="utf-8")
+            write_lines(outputs / file, text)
     return rows
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from systems import Data
-from timing import BenchError
+from timing import BenchError, write_lines
 
 KEPT_OUTPUTS = Path(__file__).resolve().parents[1] / "examples/kept_outputs.py"
 
@@ -19,7 +19,7 @@ def join_pieces(data: Data, pieces: Path, text: Path) -> Path:
     config = text_config(read_manifest(data.prepared), data.prepared)
     pipeline = TextPipeline.load(data.prepared, "tgt", config)
     lines = (pipeline.line(line.split()) for line in read_lines(pieces))
-    text.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    write_lines(text, lines)
     return text
 
 

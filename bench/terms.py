@@ -7,7 +7,7 @@ Two glossaries. *Headings*: short training pairs, whose terms the references hav
 to two words of each line, which are to become rare words of the training text, drawn at random. In
 "terms put in" they replace the words that attention links to them in the translation without terms,
 which says what the terms themselves cost. Quality is by sacreBLEU; time is processor time of one
-thread, the least of several rounds.
+thread, the least of several rounds. The work folder gets the translations and their references.
 """
 
 import argparse
@@ -20,7 +20,16 @@ from typing import NamedTuple
 
 import torch
 from scoring import scores_of
-from timing import BenchError, exit_with, machine, positive, report_progress, table, write_report
+from timing import (
+    BenchError,
+    exit_with,
+    machine,
+    positive,
+    report_progress,
+    table,
+    write_lines,
+    write_report,
+)
 
 from nmtkit import Translator
 from nmtkit.inference.translation import Translation
@@ -130,12 +139,12 @@ def rows_of(
 ) -> list[list[str]]:
     """Return a row for each way to translate."""
     language = translator.ensemble.first.config.text.tgt_language
-    reference = options.work / "reference"
-    reference.write_text("".join(f"{line}\n" for line in case.references), encoding="utf-8")
+    reference = options.work / f"{case.name}.reference"
+    write_lines(reference, case.references)
 
     def row(name: str, texts: Sequence[str], seconds: float | None, base: float) -> list[str]:
-        output = options.work / "output"
-        output.write_text("".join(f"{line}\n" for line in texts), encoding="utf-8")
+        output = options.work / f"{case.name}.{name}.beam-{beam}"
+        write_lines(output, texts)
         chrf, bleu = scores_of(output, reference, language)
         there, wanted = present(case, texts)
         spent = ["–", "–"] if seconds is None else [f"{seconds:.1f}", f"{seconds / base:.2f}"]

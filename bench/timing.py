@@ -244,6 +244,12 @@ def with_spread(spread: Spread, digits: int = 0) -> str:
     return f"{spread.median:,.{digits}f} ({spread.low:,.{digits}f}–{spread.high:,.{digits}f})"
 
 
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write lines to a file, in a folder that is made if it is missing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
 def write_report(output: Path | None, markdown: str, figures: Any) -> None:
     """Print the Markdown; with `output`, also write it there, and all figures as JSON beside it."""
     print(markdown)

@@ -28,6 +28,7 @@ from timing import (
     positive,
     run_command,
     table,
+    write_lines,
     write_report,
 )
 
@@ -108,7 +109,7 @@ def write_texts(options: argparse.Namespace) -> list[str | Path]:
         pairs += texts_of(options.plain, split, pair)
         paths = [options.work / f"{split}.{side}" for side in pair]
         for path, column in zip(paths, zip(*pairs, strict=True), strict=True):
-            path.write_text("".join(f"{line}\n" for line in column), encoding="utf-8")
+            write_lines(path, column)
         files += [option, *paths]
     return files
 
@@ -141,13 +142,12 @@ def main(arguments: Sequence[str]) -> int:
     model = train(options)
     lines = list(islice(texts_of(options.marked, "test", options.pair.split("-")), options.lines))
     source, output = options.work / "test", options.work / "output"
-    source.write_text("".join(f"{numbered(src)[0]}\n" for src, _ in lines), encoding="utf-8")
+    write_lines(source, (numbered(src)[0] for src, _ in lines))
     command = [*NMTKIT, "translate", "-m", model, source, "-o", output, "--force", "--beam", "5"]
     run_command([*command, "--threads", str(options.threads)], options.work / "translate.log")
     sources = [src for src, _ in lines]
     outputs = [restored(*pair) for pair in zip(read_lines(output), sources, strict=True)]
-    restored_text = "".join(f"{line}\n" for line in outputs)
-    (options.work / "restored").write_text(restored_text, encoding="utf-8")
+    write_lines(options.work / "restored", outputs)
     shares = MarkupShares.of(outputs, lines)
     rows = [
         ["lines with all markup", f"{shares.lines:.1f} %"],
