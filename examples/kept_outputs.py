@@ -33,7 +33,6 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from itertools import product
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -206,16 +205,19 @@ def claimed_values(claim: Claim, record: Record, folder: Path) -> Iterator[float
 
     :raises CorpusError: another output is not kept.
     """
-    others = (read_record(folder / f"{name}.json") for name in claim.get("mean_with", ()))
-    values = [
-        [
-            f["values"][claim["figure"]]["value"]
-            for f in one["figures"]
-            if claim["figure"] in f["values"]
-        ]
-        for one in (record, *others)
-    ]
-    yield from map(mean, product(*values))
+    others = [read_record(folder / f"{name}.json") for name in claim.get("mean_with", ())]
+    for figure in record["figures"]:
+        same = [figure]
+        for one in others:  # computed alike, but of its own output
+            same += [f for f in one["figures"] if rest_of(f) == rest_of(figure)]
+        if claim["figure"] in figure["values"] and len(same) == 1 + len(others):
+            yield mean(f["values"][claim["figure"]]["value"] for f in same)
+
+
+def rest_of(figure: Mapping[str, Any]) -> list[Any]:
+    """Return the words of a computation without its output."""
+    kind, _, *others = figure["computation"]
+    return [kind, *others]
 
 
 def wrong_claim(claim: Claim, record: Record, folder: Path) -> str:

@@ -86,7 +86,8 @@ def lines(choice: Choice) -> Iterator[str]:
     for order in read_orders():
         if was_run(order, choice):
             cells = [compared(order, choice, name == "domain") for name in sets]
-            yield f"| {order['claim']} | {order['paper']} | {' | '.join(cells)} |"
+            claim = order["claim"].replace("|", "\\|")  # p(f|e) is no border
+            yield f"| {claim} | {order['paper']} | {' | '.join(cells)} |"
 
 
 def markdown(choice: Choice) -> str:

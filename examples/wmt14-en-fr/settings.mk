@@ -3,7 +3,7 @@
 # ---- Size of models and corpora
 #
 #   paper    the papers' models, shortlists and updates, on the corpora of WMT'14: weeks of GPUs
-#   night    models of 256 units, whose figures mean something: eight hours on two cores
+#   night    models of 256 units, whose figures mean something: six hours on two cores
 #   mini     a test of the plumbing: every step and system, an hour on two cores, a mirror of small corpora
 #   smoke    some systems, but every kind of step, in minutes; makes its own corpora and needs no network
 SIZE         ?= paper

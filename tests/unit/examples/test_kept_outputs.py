@@ -197,6 +197,10 @@ def test_means_of_outputs_can_be_claimed(
     assert keep(words=["score", str(texts / "scores.2")]) == 0
     assert keep(*claim, words=words) == 0
     assert check(tmp_path / "kept") == 0
+    other = ["score", str(texts / "scores.2"), str(texts / "reference")]
+    (texts / "reference").write_text("a b\nc\n")
+    assert keep(words=other) == 0  # the same output, otherwise computed
+    assert keep(*claim, words=words) == 0
     page.write_text("| model | 2.51 (2.00 3.00) |\n")
     claim[3] = "model | 2.51"
     assert keep(*claim, words=words) == 1
@@ -387,6 +391,7 @@ def test_what_is_kept_here_is_whole_and_what_the_documents_say(
     assert check(kept_outputs.ROOT / "examples/outputs", tmp_path) == 0
     found = re.search(r"(\d+) figures are equal, 0 differ", capsys.readouterr().err)
     assert found is not None and int(found[1]) >= 16
+    assert check(kept_outputs.ROOT / "examples/wmt14-en-fr/outputs") == 0
 
 
 def test_a_folder_without_outputs_is_an_error(

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -301,6 +302,17 @@ def test_the_papers_orders_say_in_how_many_seeds_they_hold(work: Path, night: ce
     for shown in (True, False):
         tables.write(replace(night, orders=shown), work / "results", "night")
         assert ("The papers' orders" in (work / "results/tables.md").read_text()) == shown
+
+
+def test_no_order_has_more_cells_than_its_heading(
+    work: Path, night: cells.Choice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    everything = orders.read_orders()
+    monkeypatch.setattr(orders, "was_run", lambda *_: True)
+    monkeypatch.setattr(orders, "compared", lambda *_: "holds")
+    rows = list(orders.lines(night))
+    assert len(rows) == 2 + len(everything)
+    assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {5}
 
 
 def test_a_system_may_have_seeds_of_its_own(work: Path, night: cells.Choice) -> None:
