@@ -11,8 +11,8 @@ figures, and how they are computed. After `--` stands that computation, `evaluat
 ...` with the options of `nmtkit evaluate`, or another kind (computation.py); the first file is the
 one that is kept. References and sources are not: the record has their names and checksums. The
 record of an output with the same content gets further figures; another output under the name
-replaces it. With `--mean-with NAME...` the claims of the command are of the means of this output and
-of others that are kept.
+replaces it. With `--mean-with NAME...` the claims of the command are of the means of this output
+and of others that are kept.
 `--recorded FOLDER FILE...` keeps the outputs behind JSON files of `nmtkit evaluate` instead, each
 with its computation in FILE.args, one word a line; FOLDER is left out of all names.
 
