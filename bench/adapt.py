@@ -87,7 +87,7 @@ class Tests:
         bleus = {}
         for name, test_set in self.sets.items():
             translations = texts_of(translator, test_set.sources)
-            write_lines(outputs.with_name(f"{outputs.name}.{name}"), translations)
+            write_lines(Path(f"{outputs}.{name}"), translations)
             bleus[name] = self.judge.score(test_set, translations)
         return bleus["new"], bleus["old"]
 
@@ -130,11 +130,9 @@ def adapted(options: argparse.Namespace, data: Path, tests: Tests) -> dict[str, 
     outputs = options.work / f"{data.stem}.adapt"
     if report.right_after is not None:
         pairs = read_pairs([data], ("", ""))
-        for name, lines in (
-            ("corrections", texts_of(translator, [pair.src for pair in pairs])),
-            ("reference", [pair.tgt for pair in pairs]),
-        ):
-            write_lines(outputs.with_name(f"{outputs.name}.{name}"), lines)
+        translations = texts_of(translator, [pair.src for pair in pairs])
+        write_lines(Path(f"{outputs}.corrections"), translations)
+        write_lines(Path(f"{outputs}.reference"), [pair.tgt for pair in pairs])
     return {"bleus": tests.bleus(translator, outputs), "report": report.as_dict()}
 
 

@@ -127,7 +127,7 @@ class MarkupShares(NamedTuple):
 def expected_spans(pairs: Sequence[tuple[str, str]]) -> list[list[tuple[str, str]]]:
     """Return the elements with contents of each reference; none if the source has others.
 
-    :raises BenchError: there are none at all.
+    :raises BenchError: no reference has any.
     """
     marked = [[parse_markup(line, Markup.HTML) for line in pair] for pair in pairs]
     names = [[sorted(map(name_of, side.elements)) for side in pair] for pair in marked]

@@ -55,7 +55,6 @@ CALIBRATION, WARMUP = 60, 20
 
 BEAM = 5
 
-
 MAX_LENGTH = 150
 """Most tokens of a sentence that the other systems train on, and of their translations."""
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from systems import Data
-from timing import BenchError, write_lines
+from timing import ROOT, BenchError, write_lines
 
-KEPT_OUTPUTS = Path(__file__).resolve().parents[1] / "examples/kept_outputs.py"
+KEPT_OUTPUTS = ROOT / "examples" / "kept_outputs.py"
 
 
 def join_pieces(data: Data, pieces: Path, text: Path) -> Path:

@@ -27,6 +27,7 @@ from corpora import CorpusError
 sys.path.insert(0, str(Path(__file__).resolve().parent / "papers"))
 sys.path.append(str(Path(__file__).resolve().parents[1] / "bench"))
 from measures import bleu_within, mean_cost, perplexity_of
+from timing import BenchError
 
 from nmtkit.evaluation.aer import MOSES_LINK, alignment_error_rate, read_gold_links
 from nmtkit.io.lines import read_data, read_lines, read_parallel
@@ -89,7 +90,10 @@ class Computation:
             if isinstance(word, str) and word.startswith("-") and word not in OPTIONS:
                 raise CorpusError(f"{word}: a computation cannot have this option")
         words = [str(self.paths.get(at, word)) for at, word in enumerate(self.words)]
-        return KINDS[words[0]].compute(*words[1:])
+        try:
+            return KINDS[words[0]].compute(*words[1:])
+        except BenchError as error:
+            raise CorpusError(f"{words[1]}: {error}") from error
 
 
 def evaluation(*arguments: str) -> Figures:
@@ -162,28 +166,21 @@ def bleu_by_length(output: str, reference: str, source: str, *ranges: str) -> Fi
 def equal_lines(output: str, reference: str) -> Figures:
     """Return how many lines are those of the reference, but for blanks at their ends.
 
-    :raises CorpusError: their numbers differ.
+    :raises DataError: their numbers differ.
     """
-    lines, expected = list(read_lines(output)), list(read_lines(reference))
-    if len(lines) != len(expected):
-        raise CorpusError(f"{output}: {len(lines)} lines, but {reference} has {len(expected)}")
-    count = sum(line.strip() == right.strip() for line, right in zip(lines, expected, strict=True))
-    return {EQUAL: {"value": count, "signature": f"of {len(lines)} lines"}}
+    equal = [line.strip() == right.strip() for line, right in read_parallel(output, reference)]
+    return {EQUAL: {"value": sum(equal), "signature": f"of {len(equal)} lines"}}
 
 
 def markup_shares(output: str, source: str, reference: str) -> Figures:
     """Return the shares, in percent, that bench/markup.py measures.
 
-    :raises CorpusError: no element has contents, or numbers of lines differ.
+    :raises BenchError: no element has contents, or numbers of lines differ.
     """
     from markup import MarkupShares
-    from timing import BenchError
 
     pairs = [(src, tgt) for src, tgt in read_parallel(source, reference)]
-    try:
-        shares = MarkupShares.of(list(read_lines(output)), pairs)
-    except BenchError as error:
-        raise CorpusError(f"{output}: {error}") from error
+    shares = MarkupShares.of(list(read_lines(output)), pairs)
     signature = f"of {shares.elements} elements with contents"
     return {
         "lines with all markup": {"value": shares.lines, "signature": f"of {len(pairs)} lines"},
@@ -196,30 +193,21 @@ def rare_words(
 ) -> Figures:
     """Return the figures that bench/rare_words.py measures.
 
-    :raises CorpusError: no line has a rare word, or numbers of lines differ.
+    :raises BenchError: no line has a rare word, or numbers of lines differ.
     """
     from rare_words import RareWords
-    from timing import BenchError
 
     src, _, tgt = pair.partition("-")
-    try:
-        test = RareWords.read(train, source, reference, (src, tgt))
-        found = test.figures(output, form == "tokens")
-    except BenchError as error:
-        raise CorpusError(str(error)) from error
-    rare = len(test.rare)
-    lines = {"all": len(test.reference), "rare": rare, "others": len(test.reference) - rare}
-    bleu = {"all": found.bleu, "rare": found.rare_bleu, "others": found.other_bleu}
-    figures: Figures = {
-        f"BLEU, {name}": {"value": value, "signature": f"of {lines[name]} lines"}
-        for name, value in bleu.items()
+    test = RareWords.read(train, source, reference, (src, tgt))
+    found = test.figures(output, form == "tokens")
+    lines, rare = len(test.reference), len(test.rare)
+    return {
+        "BLEU, all": {"value": found.bleu, "signature": f"of {lines} lines"},
+        "BLEU, rare": {"value": found.rare_bleu, "signature": f"of {rare} lines"},
+        "BLEU, others": {"value": found.other_bleu, "signature": f"of {lines - rare} lines"},
+        "names kept, rare": {"value": found.rare_kept, "signature": f"of {found.rare_names}"},
+        "names kept, all": {"value": found.kept, "signature": f"of {found.names}"},
     }
-    for name, kept, names in (
-        ("names kept, rare", found.rare_kept, found.rare_names),
-        ("names kept, all", found.kept, found.names),
-    ):
-        figures[name] = {"value": kept, "signature": f"of {names}"}
-    return figures
 
 
 class Kind(NamedTuple):

@@ -233,6 +233,11 @@ def row_of(table: Mapping[str, Any], row: Mapping[str, Any], choice: Choice) -> 
     return Row(row["name"], cells, (), reason)
 
 
+def escaped(text: str) -> str:
+    """Return a text for one cell of a Markdown table, such as p(f|e), whose bar is no border."""
+    return text.replace("|", "\\|")
+
+
 def members_of(folder: Path) -> list[Path]:
     """Return the model folders behind MODEL.1+2; for other names the folder itself."""
     name, _, seeds = folder.name.rpartition(".")

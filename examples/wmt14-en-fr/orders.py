@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from cells import PUBLISHED, Choice, domain_file, evaluated, figures_of, folders_of
+from cells import PUBLISHED, Choice, domain_file, escaped, evaluated, figures_of, folders_of
 
 SIZES = ("paper", "night")
 """Sizes whose figures mean something."""
@@ -86,8 +86,7 @@ def lines(choice: Choice) -> Iterator[str]:
     for order in read_orders():
         if was_run(order, choice):
             cells = [compared(order, choice, name == "domain") for name in sets]
-            claim = order["claim"].replace("|", "\\|")  # p(f|e) is no border
-            yield f"| {claim} | {order['paper']} | {' | '.join(cells)} |"
+            yield f"| {escaped(order['claim'])} | {order['paper']} | {' | '.join(cells)} |"
 
 
 def markdown(choice: Choice) -> str:

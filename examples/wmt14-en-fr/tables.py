@@ -29,6 +29,7 @@ from cells import (
     Cell,
     Choice,
     Row,
+    escaped,
     files,
     folders_of,
     members_of,
@@ -137,8 +138,7 @@ def markdown(table: Mapping[str, Any], rows: Sequence[Row], params: str) -> str:
     lines = [titles, ["---", *["---:"] * (len(titles) - 1)]]
     for row in (row for row in rows if not row.reason):
         cells = [t for at, c in enumerate(row.cells) for t in _texts(c, has_domain(rows, at))]
-        name = row.name.replace("|", "\\|")  # p(f|e) is one cell
-        lines.append([name, *cells, *training_of(row, params, of_training)])
+        lines.append([escaped(row.name), *cells, *training_of(row, params, of_training)])
     text = f"## {table['title']}\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
     text = text if len(lines) > 2 else f"## {table['title']}\n\nNone of its systems was run.\n"
     without_figures = [row for row in rows if row.reason]

@@ -25,8 +25,7 @@ OPTIONS = ["-t", "fr", "--measure", "sacrebleu", "--measure", "chrf"]
 def texts(tmp_path: Path) -> Path:
     folder = tmp_path / "texts"
     folder.mkdir()
-    for name, lines in (("test.fr", REFERENCE), ("test.hyp", TRANSLATION)):
-        (folder / name).write_text("".join(f"{line}\n" for line in lines))
+    write(folder, **{"test.fr": REFERENCE, "test.hyp": TRANSLATION})
     return folder
 
 
@@ -188,8 +187,7 @@ def test_means_of_outputs_can_be_claimed(
     monkeypatch.setattr(kept_outputs, "ROOT", tmp_path)
     page = tmp_path / "page.md"
     page.write_text("| model | 2.50 (2.00 3.00) |\n")
-    for seed, scores in ((1, ["-2", "-2"]), (2, ["-4", "-2"])):
-        (texts / f"scores.{seed}").write_text("".join(f"{line}\n" for line in scores))
+    write(texts, **{"scores.1": ["-2", "-2"], "scores.2": ["-4", "-2"]})
     words = ["score", str(texts / "scores.1")]
     claim = ["--claim", "page.md", "NLL", "model | 2.50", "--mean-with", "scores.2"]
     assert keep(*claim, words=words) == 1
