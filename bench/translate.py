@@ -10,15 +10,16 @@ pieces; outputs and references are joined to words. The time is that of the whol
 median time of the same command on one short line: start-up and loading do not count. BLEU is
 reported too, to expose systems that are fast because they are broken. CTranslate2, which has no
 recurrent models, translates with a Transformer of OpenNMT-py. Prints a Markdown table per beam;
---output writes it to a file, and all readings to a JSON file.
+--output writes it to a file, and all readings to a JSON file. `--keep FOLDER` keeps the last
+round's translations with their BLEU, so that examples/kept_outputs.py can compute it again.
 """
 
 import argparse
 import dataclasses
 import json
+import re
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +27,13 @@ from corpus import prepared_folder
 from ctranslate2_system import CTranslate2
 from operations import SIZES
 from peer_systems import Marian, peers
-from systems import BATCH, Data, Nmtkit, System, Task, add_options
+from scoring import keep_command
+from systems import BATCH, Command, Data, Nmtkit, System, Task, add_options
 from timing import (
     CLOCKS,
     NMTKIT,
     BenchError,
     CommandCost,
-    Spread,
     check_settings,
     exit_with,
     in_turns,
@@ -41,10 +42,10 @@ from timing import (
     report_progress,
     run_command,
     select_names,
-    table,
-    with_spread,
+    write_lines,
     write_report,
 )
+from translate_report import Reading, report
 
 from nmtkit.models.precision import BFLOAT16_SIZE
 
@@ -55,32 +56,6 @@ UPDATES = 800
 LEARNING_RATE = 2e-3
 TEST = "test2016"
 LINE = "A man is reading ."
-
-
-@dataclass(frozen=True)
-class Reading:
-    """One round of one system.
-
-    whole: the command on all lines; line: on one line; words: number of output words without
-    `</s>`; bleu: on words, in percent.
-    """
-
-    whole: CommandCost
-    line: CommandCost
-    words: int
-    bleu: float
-
-    def speed(self, clock: str, start: float) -> float:
-        """Return output words per second without start-up."""
-        return self.words / max(self.whole.by(clock) - start, 1e-9)
-
-
-def median_start_up(readings: list[Reading], clock: str) -> float:
-    """Return the start-up time in seconds as the median of all rounds.
-
-    A single slow start would make the rest of its round look fast.
-    """
-    return Spread.of([reading.line.by(clock) for reading in readings]).median
 
 
 def options_of(arguments: Sequence[str]) -> argparse.Namespace:
@@ -121,6 +96,7 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--clock", choices=list(CLOCKS), default="wall")
     parser.add_argument("--train-only", action="store_true", help="only train missing models")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="for translations and figures")
     parser.add_argument("--output", type=Path, help="Markdown file; JSON is put beside it")
     return parser.parse_args(arguments)
 
@@ -261,8 +237,18 @@ def translate(system: System, task: Task, source: Path, beam: int) -> tuple[Comm
     return cost, lines
 
 
-def read(system: System, task: Task, line: Path, beam: int, test: str = TEST) -> Reading:
-    """Measure one round of one system on a test set."""
+def read(
+    system: System,
+    task: Task,
+    line: Path,
+    beam: int,
+    test: str = TEST,
+    text: Path | None = None,
+) -> Reading:
+    """Measure one round of one system on a test set.
+
+    :param text: file for the words of the translations.
+    """
     from nmtkit.evaluation.metrics import tokenized_bleu
 
     source = task.data.text(test, "src")
@@ -272,6 +258,8 @@ def read(system: System, task: Task, line: Path, beam: int, test: str = TEST) ->
     cost, output = translate(system, task, source, beam)
     translations = [joined(text) for text in output]
     references = joined(task.data.text(test, "tgt").read_text(encoding="utf-8")).splitlines()
+    if text is not None:
+        write_lines(text, translations)
     words = sum(len(translation.split()) for translation in translations)
     return Reading(cost, line_cost, words, tokenized_bleu(translations, references).value)
 
@@ -321,39 +309,31 @@ def measure(
     """Run all rounds of one beam."""
     line = line_of(options)
 
-    def reading(system: System) -> Callable[[], Reading]:
-        task = task_of(system, data, options)
-        return lambda: read(system, task, line, beam, options.test)
+    def reading(name: str, system: System) -> Callable[[], Reading]:
+        task, text = task_of(system, data, options), text_of(name, beam, options)
+        return lambda: read(system, task, line, beam, options.test, text)
 
-    runs = {name: reading(system) for name, system in rows.items()}
+    runs = {name: reading(name, system) for name, system in rows.items()}
     return in_turns(runs, options.rounds, lambda line: report_progress(f"beam {beam}: {line}"))
 
 
-def report(
-    beam: int, readings_by_system: dict[str, list[Reading]], rows: dict[str, System], clock: str
-) -> str:
-    """Return the Markdown of one beam."""
-    speeds = {}
-    for name, readings in readings_by_system.items():
-        start = median_start_up(readings, clock)
-        speeds[name] = Spread.of([reading.speed(clock, start) for reading in readings])
-    others = [speed.median for name, speed in speeds.items() if not name.startswith("nmtkit")]
-    header = ["system", "batch", f"output words a {CLOCKS[clock]}", "relative to the fastest peer"]
-    header += ["all lines, s", "one line, s", "BLEU"]
-    cells = []
-    for name, readings in readings_by_system.items():
-        whole = Spread.of([reading.whole.by(clock) for reading in readings])
-        ratio = f"{speeds[name].median / max(others):.2f}" if others else ""
-        row = [name, str(rows[name].batch(beam)), with_spread(speeds[name]), ratio]
-        cells.append(
-            [
-                *row,
-                f"{whole.median:.2f}",
-                f"{median_start_up(readings, clock):.2f}",
-                f"{readings[0].bleu:.2f}",
-            ]
-        )
-    return f"### Beam {beam}\n\n{table(header, cells)}"
+def text_of(name: str, beam: int, options: argparse.Namespace) -> Path:
+    """Return the file for the words that a row of the table translates to."""
+    row = re.sub("[^a-zA-Z0-9.]+", "-", name)
+    return Path(options.work) / "translate" / "words" / f"{options.test}.{row}.beam-{beam}"
+
+
+def keep(name: str, beam: int, data: Data, options: argparse.Namespace) -> None:
+    """Keep the translations of a row with their BLEU."""
+    text = text_of(name, beam, options)
+    reference = write_words(data.text(options.test, "tgt"), text.parent)
+    corpus = data.prepared.absolute().parent.name
+    command = f"python bench/translate.py --prepared {corpus}/prepared --test {options.test}"
+    command += f" --size {options.size} --updates {options.updates} --beams {beam}"
+    computation: Command = ["evaluate", text, reference, "--tokenized", "--measure", "bleu"]
+    system = f"{name}, beam {beam}"
+    kept = keep_command(options.keep, f"speed-{corpus}-{text.name}", system, command, computation)
+    run_command(kept, text.parent / "keep.log")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -380,6 +360,8 @@ def main(arguments: Sequence[str]) -> int:
     for beam in options.beams:
         choose_batches(beam, rows, data, options)
         readings_by_system = measure(beam, rows, data, options)
+        for name in readings_by_system if options.keep else ():
+            keep(name, beam, data, options)
         parts.append(report(beam, readings_by_system, rows, options.clock))
         figures[f"beam {beam}"] = {
             name: [dataclasses.asdict(reading) for reading in readings]

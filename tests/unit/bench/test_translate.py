@@ -1,5 +1,6 @@
 """The report on translation speed."""
 
+import gzip
 import json
 import shlex
 import sys
@@ -10,39 +11,7 @@ import translate
 from operations import SMALL
 from systems import Data, Nmtkit, System, Task
 from timing import BenchError, CommandCost
-
-
-def reading(whole: float, line: float, words: int = 1000) -> translate.Reading:
-    """Return a round with these wall-clock seconds and twice as many processor seconds."""
-    return translate.Reading(
-        CommandCost(whole, 2 * whole, 0), CommandCost(line, 2 * line, 0), words, bleu=30.0
-    )
-
-
-def test_start_up_does_not_count() -> None:
-    assert reading(5.0, 3.0).speed("wall", start=3.0) == 500
-    assert reading(5.0, 3.0).speed("cpu", start=6.0) == 250
-
-
-def test_a_slow_start_affects_no_round() -> None:
-    readings = [reading(5.0, line) for line in (3.0, 4.9, 3.0)]
-    assert translate.median_start_up(readings, "wall") == 3
-    report = translate.report(5, {"nmtkit": readings}, {"nmtkit": Nmtkit()}, "wall")
-    assert "500 (500–500)" in report
-
-
-def test_ratios_are_to_the_fastest_peer() -> None:
-    readings = {
-        "nmtkit": [reading(3.0, 1.0), reading(2.0, 1.0), reading(3.0, 1.0)],
-        "nmtkit --quantize": [reading(1.5, 1.0)],
-        "slow": [reading(11.0, 1.0)],
-        "fast": [reading(5.0, 1.0)],
-    }
-    report = translate.report(5, readings, {name: Nmtkit() for name in readings}, "wall")
-    rows = [line.strip("| ").split(" | ") for line in report.splitlines() if "|" in line][2:]
-    ratios = {name: ratio for name, _, _, ratio, *_ in rows}
-    assert ratios == {"nmtkit": "2.00", "nmtkit --quantize": "8.00", "slow": "0.40", "fast": "1.00"}
-    assert rows[0] == ["nmtkit", "64", "500 (500–1,000)", "2.00", "3.00", "1.00", "30.00"]
+from translate_report import Reading
 
 
 def test_each_option_has_a_row() -> None:
@@ -105,16 +74,37 @@ def test_all_outputs_are_counted_in_words_and_nmtkit_splits_them_itself(
     assert (task.folder / "test2016.src.5.out").read_text() == read
 
 
+def test_kept_translations_are_the_words_whose_bleu_is_reported(tmp_path: Path) -> None:
+    prepared = tmp_path / "short" / "prepared"
+    prepared.mkdir(parents=True)
+    for side, text in {"src": "a b c@@ d e f\n", "tgt": "a b c@@ d e g\n"}.items():
+        (prepared / f"test.{side}").write_text(text)
+    data = Data(prepared, tmp_path)
+    task = Task(data, tmp_path / "task", SMALL, 1, 1)
+    task.folder.mkdir()
+    (tmp_path / "line.txt").write_text("a\n")
+    kept = tmp_path / "kept"
+    options = translate.options_of(["--work", str(tmp_path), "--test", "test", "--keep", str(kept)])
+    text = translate.text_of("Shell 1.0 --fast", 5, options)
+    measured = translate.read(Shell("cat"), task, tmp_path / "line.txt", 5, "test", text)
+    translate.keep("Shell 1.0 --fast", 5, data, options)
+    record = json.loads((kept / "speed-short-test.Shell-1.0-fast.beam-5.json").read_text())
+    with gzip.open(kept / "speed-short-test.Shell-1.0-fast.beam-5.gz", "rt") as lines:
+        assert lines.read() == "a b cd e f\n"
+    assert record["figures"][0]["values"]["BLEU (multi-bleu)"]["value"] == measured.bleu
+
+
 def test_the_fastest_batch_is_searched_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried = []
 
-    def read(system: System, *_: object) -> translate.Reading:
+    def read(system: System, *_: object) -> Reading:
         tried.append(system.batch(5))
         if system.batch(5) == 8:
             raise BenchError("too much memory")
-        return reading({2: 4.0, 4: 3.0, 6: 5.0}[system.batch(5)], 1.0)
+        seconds = {2: 4.0, 4: 3.0, 6: 5.0}[system.batch(5)]
+        return Reading(CommandCost(seconds, seconds, 0), CommandCost(1, 1, 0), 1000, bleu=30.0)
 
     monkeypatch.setattr(translate, "read", read)
     (tmp_path / "translate").mkdir()
