@@ -85,8 +85,8 @@ def test_kept_translations_are_the_words_whose_bleu_is_reported(tmp_path: Path) 
     (tmp_path / "line.txt").write_text("a\n")
     kept = tmp_path / "kept"
     options = translate.options_of(["--work", str(tmp_path), "--test", "test", "--keep", str(kept)])
-    text = translate.text_of("Shell 1.0 --fast", 5, options)
-    measured = translate.read(Shell("cat"), task, tmp_path / "line.txt", 5, "test", text)
+    words = translate.text_of("Shell 1.0 --fast", 5, options)
+    measured = translate.read(Shell("cat"), task, tmp_path / "line.txt", 5, "test", words)
     translate.keep("Shell 1.0 --fast", 5, data, options)
     record = json.loads((kept / "speed-short-test.Shell-1.0-fast.beam-5.json").read_text())
     with gzip.open(kept / "speed-short-test.Shell-1.0-fast.beam-5.gz", "rt") as lines:
