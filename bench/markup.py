@@ -3,11 +3,12 @@
     python bench/markup.py --model MODEL --text SRC TGT [--lines 1000] [--output FILE]
         [--outputs FOLDER]
 
-SRC and TGT are raw lines with inline markup; both sides of a pair have the same elements. Three
+SRC and TGT are raw lines with inline markup; both sides of a pair have the same elements. Four
 measurements:
 
 - *kept*: translations that have all markup of their source, each element once, nested;
 - *words*: elements of translations whose words are those of the element in TGT;
+- sacreBLEU and chrF of translations without their markup;
 - *placed*: TGT without markup is aligned with SRC, and the markup of SRC is put into it: elements
   that stand around the same words as in TGT. Here the model's translation does not matter.
 
@@ -34,6 +35,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from scoring import scores_of_lines
 from timing import (
     BenchError,
     exit_with,
@@ -122,6 +124,30 @@ class MarkupShares(NamedTuple):
         found = (spans_of(parse_markup(output, Markup.HTML)) for output in outputs)
         kept = sum(is_kept(src, output) for (src, _), output in zip(pairs, outputs, strict=True))
         return cls(100 * kept / len(pairs), 100 * sum(map(same, found, expected)) / total, total)
+
+
+def text_scores(
+    outputs: Sequence[str], pairs: Sequence[tuple[str, str]], language: str
+) -> tuple[float, float]:
+    """Return chrF and BLEU of lines without their markup, in a language."""
+    texts, references = (
+        [parse_markup(line, Markup.HTML).text for line in lines]
+        for lines in (outputs, [tgt for _, tgt in pairs])
+    )
+    return scores_of_lines(texts, references, language)
+
+
+def rows_of(
+    outputs: Sequence[str], pairs: Sequence[tuple[str, str]], language: str
+) -> list[list[str]]:
+    """Return the rows of the table that are about translations."""
+    shares = MarkupShares.of(outputs, pairs)
+    chrf, bleu = text_scores(outputs, pairs, language)
+    return [
+        ["lines with all markup", f"{shares.lines:.1f} %"],
+        [f"{shares.elements} elements with the reference's words", f"{shares.words:.1f} %"],
+        ["sacreBLEU / chrF of the text without its markup", f"{bleu:.1f} / {chrf:.1f}"],
+    ]
 
 
 def expected_spans(pairs: Sequence[tuple[str, str]]) -> list[list[tuple[str, str]]]:
@@ -236,11 +262,10 @@ def measure(model: str, lines: Sequence[tuple[str, str]], outputs: Path | None) 
     """
     elements = sum(map(len, expected_spans(lines)))
     report_progress(f"{len(lines)} pairs, {elements} elements")
-    translator = MarkupTranslator(Translator.load(model, device="cpu"), Markup.HTML)
+    plain = Translator.load(model, device="cpu")
+    translator = MarkupTranslator(plain, Markup.HTML)
     translations = [best.text for best, *_ in translator.translate([src for src, _ in lines])]
-    shares = MarkupShares.of(translations, lines)
-    rows = [["lines with all markup", f"{shares.lines:.1f} %"]]
-    rows.append([f"{shares.elements} elements with the reference's words", f"{shares.words:.1f} %"])
+    rows = rows_of(translations, lines, plain.ensemble.first.config.text.tgt_language)
     texts = {"translations": translations}
     aligner = Aligner.load(model, device="cpu")
     for name, file, rounds, hard in METHODS:

@@ -7,7 +7,8 @@ What other toolkits advise: tags are words of the training text. Each element ha
 `<t1>`, `</t1>` and `<t2/>`, counted in the source of each line, so that few words are needed. The
 training data is the plain text and the marked text together; subwords never split a tag. The test
 set is that of the marked folder, and the figures those of `bench/markup.py`: lines with all their
-markup, and elements around the reference's words. `WORK/restored` has the translations.
+markup, elements around the reference's words, and sacreBLEU and chrF of the text without markup.
+`WORK/restored` has the translations.
 """
 
 import argparse
@@ -19,7 +20,7 @@ from itertools import islice
 from pathlib import Path
 
 from corpus import Text
-from markup import SIGNS, MarkupShares, name_in
+from markup import SIGNS, name_in, rows_of
 from timing import (
     NMTKIT,
     check_settings,
@@ -140,7 +141,8 @@ def main(arguments: Sequence[str]) -> int:
     names = ("marked", "plain", "pair", "config", length)
     check_settings(options.work, {name: getattr(options, name) for name in names})
     model = train(options)
-    lines = list(islice(texts_of(options.marked, "test", options.pair.split("-")), options.lines))
+    pair = options.pair.split("-")
+    lines = list(islice(texts_of(options.marked, "test", pair), options.lines))
     source, output = options.work / "test", options.work / "output"
     write_lines(source, (numbered(src)[0] for src, _ in lines))
     command = [*NMTKIT, "translate", "-m", model, source, "-o", output, "--force", "--beam", "5"]
@@ -148,11 +150,7 @@ def main(arguments: Sequence[str]) -> int:
     sources = [src for src, _ in lines]
     outputs = [restored(*pair) for pair in zip(read_lines(output), sources, strict=True)]
     write_lines(options.work / "restored", outputs)
-    shares = MarkupShares.of(outputs, lines)
-    rows = [
-        ["lines with all markup", f"{shares.lines:.1f} %"],
-        [f"{shares.elements} elements with the reference's words", f"{shares.words:.1f} %"],
-    ]
+    rows = rows_of(outputs, lines, pair[1])
     signs = sum(len(SIGNS.findall(src)) for src in sources)
     heading = f"{machine()}; {model}, {len(lines)} lines, {signs} tags and entities"
     write_report(options.output, f"{heading}\n\n{table(['what', 'share'], rows)}", rows)

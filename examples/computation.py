@@ -7,7 +7,8 @@
 - `by-length OUTPUT REFERENCE SOURCE FIRST-LAST ...`: tokenised translations have BLEU by words of
   the source.
 - `equal OUTPUT REFERENCE`: as many lines as come out as they are there, as corrections should.
-- `markup OUTPUT SOURCE REFERENCE`: lines with markup have the shares of bench/markup.py.
+- `markup OUTPUT SOURCE REFERENCE LANGUAGE`: lines with markup have the shares of bench/markup.py,
+  and sacreBLEU and chrF of their text.
 - `rare-words OUTPUT REFERENCE SOURCE TRAIN SRC-TGT [tokens]`: translations have the figures of
   bench/rare_words.py; `tokens`: they are Moses's tokens.
 """
@@ -172,19 +173,24 @@ def equal_lines(output: str, reference: str) -> Figures:
     return {EQUAL: {"value": sum(equal), "signature": f"of {len(equal)} lines"}}
 
 
-def markup_shares(output: str, source: str, reference: str) -> Figures:
-    """Return the shares, in percent, that bench/markup.py measures.
+def markup_shares(output: str, source: str, reference: str, language: str) -> Figures:
+    """Return the shares, in percent, that bench/markup.py measures, and those of the text alone.
 
     :raises BenchError: no element has contents, or numbers of lines differ.
     """
-    from markup import MarkupShares
+    from markup import MarkupShares, text_scores
+    from scoring import bleu_tokenizer
 
     pairs = [(src, tgt) for src, tgt in read_parallel(source, reference)]
-    shares = MarkupShares.of(list(read_lines(output)), pairs)
+    outputs = list(read_lines(output))
+    shares = MarkupShares.of(outputs, pairs)
+    chrf, bleu = text_scores(outputs, pairs, language)
     signature = f"of {shares.elements} elements with contents"
     return {
         "lines with all markup": {"value": shares.lines, "signature": f"of {len(pairs)} lines"},
         "elements with the reference's words": {"value": shares.words, "signature": signature},
+        "BLEU of the text": {"value": bleu, "signature": f"sacreBLEU, {bleu_tokenizer(language)}"},
+        "chrF of the text": {"value": chrf, "signature": "sacreBLEU"},
     }
 
 
@@ -225,7 +231,7 @@ KINDS = {
     "score": Kind(costs, 1, 2, "SCORES [REFERENCE]"),
     "by-length": Kind(bleu_by_length, 4, math.inf, "OUTPUT REFERENCE SOURCE FIRST-LAST ..."),
     "equal": Kind(equal_lines, 2, 2, "OUTPUT REFERENCE"),
-    "markup": Kind(markup_shares, 3, 3, "OUTPUT SOURCE REFERENCE"),
+    "markup": Kind(markup_shares, 4, 4, "OUTPUT SOURCE REFERENCE LANGUAGE"),
     "rare-words": Kind(rare_words, 5, 6, "OUTPUT REFERENCE SOURCE TRAIN SRC-TGT [tokens]"),
 }
 

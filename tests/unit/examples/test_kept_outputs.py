@@ -233,18 +233,20 @@ def test_corrections_are_counted_that_come_out(keep: Keep, tmp_path: Path, texts
 def test_markup_has_its_shares(keep: Keep, tmp_path: Path, texts: Path) -> None:
     paths = write(
         texts,
-        source=["<b>a</b> b", "<i>a</i>", "a"],
-        reference=["<b>x</b> y", "<i>z</i>", "x"],
-        output=["<b>x</b> y", "z", "x"],
+        source=["<b>a</b> b c d", "<i>a</i>", "a"],
+        reference=["<b>x</b> y z u", "<i>z</i>", "x"],
+        output=["<b>x</b> y z u", "z", "x"],
     )
     words = [paths[name] for name in ("output", "source", "reference")]
-    assert keep(words=["markup", *words]) == 0
+    assert keep(words=["markup", *words, "de"]) == 0
     assert values_of(tmp_path / "kept/output.json") == {
         "lines with all markup": pytest.approx(200 / 3),
         "elements with the reference's words": 50,
+        "BLEU of the text": pytest.approx(100),
+        "chrF of the text": pytest.approx(100),
     }
     assert check(tmp_path / "kept", texts) == 0
-    assert keep(words=["markup", *words[:2], paths["source"].replace("source", "no")]) == 1
+    assert keep(words=["markup", *words[:2], paths["source"].replace("source", "no"), "de"]) == 1
 
 
 @pytest.mark.parametrize("form", [[], ["tokens"]])
