@@ -148,7 +148,7 @@ def main(arguments: Sequence[str]) -> int:
     command = [*NMTKIT, "translate", "-m", model, source, "-o", output, "--force", "--beam", "5"]
     run_command([*command, "--threads", str(options.threads)], options.work / "translate.log")
     sources = [src for src, _ in lines]
-    outputs = [restored(*pair) for pair in zip(read_lines(output), sources, strict=True)]
+    outputs = [restored(*both) for both in zip(read_lines(output), sources, strict=True)]
     write_lines(options.work / "restored", outputs)
     rows = rows_of(outputs, lines, pair[1])
     signs = sum(len(SIGNS.findall(src)) for src in sources)

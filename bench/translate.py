@@ -243,11 +243,11 @@ def read(
     line: Path,
     beam: int,
     test: str = TEST,
-    text: Path | None = None,
+    kept: Path | None = None,
 ) -> Reading:
     """Measure one round of one system on a test set.
 
-    :param text: file for the words of the translations.
+    :param kept: file for the words of the translations.
     """
     from nmtkit.evaluation.metrics import tokenized_bleu
 
@@ -258,8 +258,8 @@ def read(
     cost, output = translate(system, task, source, beam)
     translations = [joined(text) for text in output]
     references = joined(task.data.text(test, "tgt").read_text(encoding="utf-8")).splitlines()
-    if text is not None:
-        write_lines(text, translations)
+    if kept is not None:
+        write_lines(kept, translations)
     words = sum(len(translation.split()) for translation in translations)
     return Reading(cost, line_cost, words, tokenized_bleu(translations, references).value)
 
@@ -310,8 +310,8 @@ def measure(
     line = line_of(options)
 
     def reading(name: str, system: System) -> Callable[[], Reading]:
-        task, text = task_of(system, data, options), text_of(name, beam, options)
-        return lambda: read(system, task, line, beam, options.test, text)
+        task, kept = task_of(system, data, options), text_of(name, beam, options)
+        return lambda: read(system, task, line, beam, options.test, kept)
 
     runs = {name: reading(name, system) for name, system in rows.items()}
     return in_turns(runs, options.rounds, lambda line: report_progress(f"beam {beam}: {line}"))
@@ -329,7 +329,11 @@ def keep(name: str, beam: int, data: Data, options: argparse.Namespace) -> None:
     reference = write_words(data.text(options.test, "tgt"), text.parent)
     corpus = data.prepared.absolute().parent.name
     command = f"python bench/translate.py --prepared {corpus}/prepared --test {options.test}"
-    command += f" --size {options.size} --updates {options.updates} --beams {beam}"
+    command += f" --size {options.size} --updates {options.updates} --batch {options.batch}"
+    command += f" --learning-rate {options.learning_rate:g} --max-length {options.max_length}"
+    if options.transformer_updates:
+        command += f" --transformer-updates {options.transformer_updates}"
+    command += f" --threads {options.threads} --beams {beam}"
     computation: Command = ["evaluate", text, reference, "--tokenized", "--measure", "bleu"]
     system = f"{name}, beam {beam}"
     kept = keep_command(options.keep, f"speed-{corpus}-{text.name}", system, command, computation)
