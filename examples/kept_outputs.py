@@ -14,7 +14,8 @@ record of an output with the same content gets further figures; another output u
 replaces it. With `--mean-with NAME...` the claims of the command are of the means of this output
 and of others that are kept.
 `--recorded FOLDER FILE...` keeps the outputs behind JSON files of `nmtkit evaluate` instead, each
-with its computation in FILE.args, one word a line; FOLDER is left out of all names.
+with its computation in FILE.args, one word a line, and scores of `nmtkit score` (.scores), with the
+tokenised text that lies in `text` beside the model's folder; FOLDER is left out of all names.
 
 `check` verifies SHA256SUMS (also `sha256sum -c`), and those of folders inside that have their own,
 computes every figure whose files are in a folder of --references, by name and checksum, plain or
@@ -142,11 +143,22 @@ def write_sums(folder: Path) -> None:
     write(folder / SUMS, "".join(lines).encode())
 
 
+def scores(root: Path, path: Path) -> tuple[str, Computation, Figures]:
+    """Return the scores of a model's folder, with the tokenised text beside it if there is one."""
+    text = path.parents[1] / "text" / path.with_suffix(".tgt").name
+    words = ["score", str(path), *([str(text)] if text.is_file() else [])]
+    computation = Computation.parse(words, root)
+    return name_in(root, path), computation, computation.run()
+
+
 def recorded(root: Path, path: Path) -> Iterator[tuple[str, Computation, Figures]]:
-    """Yield the output behind a JSON file of `nmtkit evaluate`, if it has figures.
+    """Yield the output behind a JSON file of `nmtkit evaluate`, if it has figures, or scores.
 
     :raises CorpusError: nothing says how it was computed, or it is no such file.
     """
+    if path.suffix == ".scores":
+        yield scores(root, path)
+        return
     try:
         figures = figures_of(json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, KeyError, TypeError, IndexError) as error:

@@ -288,6 +288,24 @@ def test_evaluations_that_were_recorded_are_kept(tmp_path: Path, texts: Path) ->
     assert kept_outputs.main(command) == 1
 
 
+@pytest.mark.parametrize("has_text", [True, False])
+def test_scores_that_were_recorded_are_kept(has_text: bool, tmp_path: Path) -> None:
+    (tmp_path / "rnn/model.1").mkdir(parents=True)
+    (tmp_path / "rnn/model.1/dev.scores").write_text("-2.0\n-4.0\n")
+    (tmp_path / "rnn/text").mkdir()
+    if has_text:
+        (tmp_path / "rnn/text/dev.tgt").write_text("a b\nc\n")
+    files = [str(tmp_path), str(tmp_path / "rnn/model.1/dev.scores")]
+    assert (
+        kept_outputs.main(["keep", str(tmp_path / "kept"), "--system", "s", "--recorded", *files])
+        == 0
+    )
+    values = values_of(tmp_path / "kept/rnn/model.1/dev.scores.json")
+    perplexity = {"perplexity": pytest.approx(math.exp(6 / 5))} if has_text else {}
+    assert values == {"NLL": 3, **perplexity}
+    assert check(tmp_path / "kept", tmp_path / "rnn/text") == 0
+
+
 def test_a_record_cannot_write_files(keep: Keep, tmp_path: Path, texts: Path) -> None:
     keep()
     record = json.loads((tmp_path / "kept/test.hyp.json").read_text())

@@ -370,9 +370,11 @@ def test_outputs_keep_the_translations_behind_the_tables(finished: Run) -> None:
     kept = finished.work / "outputs"
     names = {str(path.relative_to(kept)) for path in kept.rglob("*.gz")}
     tables = finished.make("-n", "-B", str(finished.work / "results/tables.md"))[1]
-    translated = {name.split("/work/")[1] for name in re.findall(r"\S+\.(?:hyp|seg|out)\b", tables)}
+    of_tables = re.findall(r"\S+\.(?:hyp|seg|out|scores)\b", tables)
+    translated = {name.split("/work/")[1] for name in of_tables}
     measured = {name.removesuffix(".gz") for name in names}
     assert "rnn/rnnsearch-50.1/test.5.hyp" in measured and measured <= translated
+    assert {"rnn/rnnsearch-50.1/dev.scores", "lstm/seq2seq-lstm.1/test.scores"} <= measured
     record = json.loads((kept / "rnn/rnnenc-30.1/test.5.no-unk.hyp.json").read_text())
     options = [figure["computation"][3:] for figure in record["figures"]]
     assert ["-t", "fr"] in [words[1:3] for words in options]
@@ -597,6 +599,19 @@ def test_every_table_and_figure_of_the_papers_is_a_target(tmp_path: Path) -> Non
         page = f"{run.work}/results/{'cho-phrases-figure-3' if both else name}.md"
         assert f"cat {page}" in lines
         assert any(line.endswith(f".part {page}") for line in lines)
+
+
+def test_the_longest_sentences_are_aligned_and_translated(tmp_path: Path) -> None:
+    """As in figure 3 and section 5.2.2 of Bahdanau et al."""
+    run = Run(tmp_path)
+    lines = commands(run, "bahdanau-figure-3", "bahdanau-table-3", size="paper")
+    longest = f"{run.work}/rnn/text/longest"
+    assert any(line.endswith(f"--output {longest} --longest 3") for line in lines)
+    [aligned] = [line for line in lines if re.match(r"cat .*/aligned.src$", line)]
+    assert f"{longest}.src >" in aligned
+    [page] = [line for line in lines if "table 3: sentences" in line and "samples.py" in line]
+    for system in ("rnnenc-50", "rnnsearch-50"):
+        assert f"--system {system} {run.work}/rnn/{system}.1/longest.10.hyp" in page
 
 
 @pytest.mark.parametrize("params", ["last", "best"])
