@@ -13,7 +13,8 @@ Departures and readings:
 
 - The source ends with `</s>`, which is read last (GroundHog): c is the state after it.
 - Cho et al. 2014 have c = tanh(V h_{T_x}), as `phrase_rnn.py`; the sentence models have c = h_{T_x}
-  (Bahdanau et al. 2015, A.2.2).
+  (Bahdanau et al. 2015, A.2.2), where Pouget-Abadie et al. 2014 say "may simply be a linear affine
+  transformation" of it (section 2).
 """
 
 from dataclasses import dataclass
