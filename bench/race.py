@@ -36,7 +36,7 @@ from operations import Sizes
 from plotting import draw
 from race_report import HEADER, Row, panels_of, read_rows, summary
 from race_systems import peers
-from scoring import evaluation, join_pieces, keep_command, scores_of
+from scoring import evaluation, file_name, join_pieces, keep_command, scores_of
 from systems import Data, System, Task
 from timing import (
     BenchError,
@@ -223,7 +223,7 @@ class Entry:
     def keep_command(self, folder: Path) -> list[str | Path]:
         """Return the command that keeps the translation, with the figures of `scores_of`."""
         text = self.text
-        name = re.sub("[^a-zA-Z0-9.]+", "-", text.name) + f"/{self.task.folder.name}"
+        name = f"{file_name(text.name)}/{self.task.folder.name}"
         race = f"python bench/race.py --text {text.src}-{text.tgt}={text.folder.name}"
         race += f" --minutes {self.minutes:g}{self._own_options()}"
         computation = evaluation(self.translation, self.reference, text.tgt)

@@ -1,5 +1,6 @@
 """Scores of translations by sacreBLEU, on raw text, and how they are kept."""
 
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -57,6 +58,11 @@ def bleu_tokenizer(language: str) -> str:
     if is_spaced(language):
         return "13a"
     return "zh" if language == "zh" else "char"
+
+
+def file_name(name: str) -> str:
+    """Return a name without the signs that file names should not have."""
+    return re.sub("[^a-zA-Z0-9.]+", "-", name)
 
 
 def keep_command(

@@ -17,7 +17,6 @@ round's translations with their BLEU, so that examples/kept_outputs.py can compu
 import argparse
 import dataclasses
 import json
-import re
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -27,7 +26,7 @@ from corpus import prepared_folder
 from ctranslate2_system import CTranslate2
 from operations import SIZES
 from peer_systems import Marian, peers
-from scoring import keep_command
+from scoring import file_name, keep_command
 from systems import BATCH, Command, Data, Nmtkit, System, Task, add_options
 from timing import (
     CLOCKS,
@@ -319,8 +318,8 @@ def measure(
 
 def text_of(name: str, beam: int, options: argparse.Namespace) -> Path:
     """Return the file for the words that a row of the table translates to."""
-    row = re.sub("[^a-zA-Z0-9.]+", "-", name)
-    return Path(options.work) / "translate" / "words" / f"{options.test}.{row}.beam-{beam}"
+    file = f"{options.test}.{file_name(name)}.beam-{beam}"
+    return Path(options.work) / "translate" / "words" / file
 
 
 def keep(name: str, beam: int, data: Data, options: argparse.Namespace) -> None:

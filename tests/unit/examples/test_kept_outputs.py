@@ -296,10 +296,8 @@ def test_scores_that_were_recorded_are_kept(has_text: bool, tmp_path: Path) -> N
     if has_text:
         (tmp_path / "rnn/text/dev.tgt").write_text("a b\nc\n")
     files = [str(tmp_path), str(tmp_path / "rnn/model.1/dev.scores")]
-    assert (
-        kept_outputs.main(["keep", str(tmp_path / "kept"), "--system", "s", "--recorded", *files])
-        == 0
-    )
+    command = ["keep", str(tmp_path / "kept"), "--system", "s", "--recorded", *files]
+    assert kept_outputs.main(command) == 0
     values = values_of(tmp_path / "kept/rnn/model.1/dev.scores.json")
     perplexity = {"perplexity": pytest.approx(math.exp(6 / 5))} if has_text else {}
     assert values == {"NLL": 3, **perplexity}
